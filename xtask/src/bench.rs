@@ -91,11 +91,13 @@ pub(crate) fn attack() -> Done {
     show(command.args(["--test", "suite", "received::"]))
 }
 
-/// Five hundred kills instead of fifty, of what the tests have built.
+/// Five hundred kills of training instead of fifty and two hundred of a study's loop instead of twenty, of what the tests have
+/// built.
 pub(crate) fn soak() -> Done {
     let mut command = cargo(&root());
-    command.args(["test", "--package", "rlxp", "--test", "suite", "kill::fault_kill_loop"]);
-    command.env("RLX_KILLS", "500");
+    command.args(["test", "--package", "rlxp", "--test", "suite", "--", "kill::fault_kill_loop"]);
+    command.arg("killed_at_random_instants");
+    command.env("RLX_KILLS", "500").env("RLX_LOOP_KILLS", "200");
     show(&mut command)
 }
 

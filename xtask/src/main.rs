@@ -30,7 +30,7 @@ usage: cargo xtask <task>
                      test notices; with TEXT only the mutants whose name contains it
   attack             put every command through a corpus of hostile run folders and 200 kills;
                      takes many minutes
-  soak               kill training 500 times instead of the tests' 50
+  soak               kill training 500 times and a study's loop 200 times
   bench [--no-sb3]   measure speed and memory, write docs/benchmarks.md; installs
                      Stable-Baselines3 to compare with, unless told not to
                      (--only sb3|reference|peak|two_cores|small|looking|governing|extracting measures one group)

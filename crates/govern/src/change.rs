@@ -18,6 +18,8 @@ pub struct Applied {
     pub files: BTreeMap<String, FileChange>,
     /// Arguments that are added to the train command, in order.
     pub arguments: Vec<String>,
+    /// The values that those arguments give, by file and key.
+    pub given: BTreeMap<(String, String), Value>,
 }
 
 /// A file that differs.
@@ -210,7 +212,7 @@ impl Work<'_> {
         let file = |(path, (before, after)): (String, (Option<String>, Option<String>))| {
             (path, FileChange { before: before.map(|text| Digest::hash(text.as_bytes())), after })
         };
-        Applied { files: changed.map(file).collect(), arguments: self.arguments }
+        Applied { files: changed.map(file).collect(), arguments: self.arguments, given: self.given }
     }
 }
 

@@ -143,6 +143,7 @@ words! {
         NoTrainedRun "no_trained_run",
         NoValue "no_value",
         NotANumber "not_a_number",
+        NotProbed "not_probed",
         NotValidated "not_validated",
         NothingNamed "nothing_named",
         OperationNotAllowed "operation_not_allowed",

@@ -3,11 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rlxp_spec::document::{add_value, set_value, whole_value};
 use rlxp_types::Digest;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::budget::reservation;
 use crate::canonical;
+use crate::change::{Applied, holds_keys};
 use crate::documents::{Candidate, CandidateKind, Contract, Phase, PhasePlan, Seconds};
 use crate::ledger::event::PlannedPhase;
 use crate::probe;
@@ -81,6 +83,57 @@ pub fn changes(candidate: &CandidateView) -> Option<Digest> {
     match candidate.written.typed.arguments.as_slice() {
         [] => Some(applied),
         arguments => Some(canonical::digest(&json!({ "changes": applied, "arguments": arguments }))),
+    }
+}
+
+/// What a candidate's runs train with, as a digest that is the same whichever way leads there: a key set in its file, by
+/// a patch of that file or by an argument, and a file with keys in another layout. `None` if its changes can't be made.
+pub fn effect(candidate: &CandidateView) -> Option<Digest> {
+    let Applied { files, arguments, given } = candidate.applied().ok()?;
+    // Content of files as it would be with the values that arguments give.
+    let mut texts: BTreeMap<String, Option<String>> =
+        files.into_iter().map(|(path, change)| (path, change.after)).collect();
+    let mut not_in_files = BTreeMap::new();
+    for ((path, key), value) in given {
+        let before = || candidate.sources.get(&path).cloned().flatten();
+        let text = texts.get(&path).cloned().unwrap_or_else(before);
+        let with_value = text.filter(|_| holds_keys(&path)).and_then(|text| {
+            set_value(&text, &path, &key, &value).or_else(|_| add_value(&text, &path, &key, &value)).ok()
+        });
+        match with_value {
+            Some(text) => drop(texts.insert(path, Some(text))),
+            None => drop(not_in_files.insert(format!("{path}: {key}"), numbers_alike(value))),
+        }
+    }
+    let content = |path: &str, text: &Option<String>| match text {
+        Some(text) => match whole_value(text, path).ok().filter(|_| holds_keys(path)) {
+            Some(value) => json!({ "value": numbers_alike(value) }),
+            None => json!({ "text": Digest::hash(text.as_bytes()) }),
+        },
+        None => json!(null),
+    };
+    // A file that has the value it had before is not changed.
+    let is_changed = |path: &str, after: &Value| {
+        candidate.sources.get(path).is_none_or(|before| content(path, before) != *after)
+    };
+    let files: BTreeMap<&String, Value> = texts
+        .iter()
+        .map(|(path, text)| (path, content(path, text)))
+        .filter(|(path, after)| is_changed(path, after))
+        .collect();
+    // Those of keys are in the files.
+    let own = candidate.written.typed.arguments.iter().filter(|word| !arguments.contains(word));
+    let own: Vec<&String> = own.collect();
+    Some(canonical::digest(&json!({ "files": files, "values": not_in_files, "arguments": own })))
+}
+
+/// The same value with every number as a floating-point one: 3 and 3.0 are the same.
+fn numbers_alike(value: Value) -> Value {
+    match value {
+        Value::Number(number) => number.as_f64().map_or(Value::Null, Value::from),
+        Value::Array(items) => items.into_iter().map(numbers_alike).collect(),
+        Value::Object(fields) => fields.into_iter().map(|(key, value)| (key, numbers_alike(value))).collect(),
+        other => other,
     }
 }
 

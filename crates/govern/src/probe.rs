@@ -6,7 +6,7 @@
 
 use crate::documents::{Candidate, CandidateKind, Phase, ProbeParameter};
 use crate::ledger::StudyState;
-use crate::ledger::event::ProbePoint;
+use crate::ledger::event::{Analysis, Analyzed, ProbePoint, ProbedSpan};
 use crate::ledger::state::RunRecord;
 use crate::machine::{RunEnd, RunState};
 use crate::view::Study;
@@ -47,4 +47,48 @@ pub fn point(study: &Study, parameter: &ProbeParameter, place: u64) -> Option<Pr
     let trained = runs.get(usize::try_from((place / count).checked_rem(runs.len() as u64)?).ok()?)?;
     let value = *values.get(usize::try_from(place % count).ok()?)?;
     Some(ProbePoint { key: parameter.key.clone(), value, trained: trained.intent.key.clone() })
+}
+
+/// The values between which the reference's policies were probed, for a key that is the probed parameter or an end of its
+/// range, such as `mass.min` of `mass`; `None` if it wasn't.
+pub fn probed_span(state: &StudyState, key: &str) -> Option<ProbedSpan> {
+    let is_about = |it: &&Analyzed| {
+        it.what == Analysis::Probe
+            && it.reference.as_ref() == state.reference()
+            && it.parameter.as_deref().is_some_and(|parameter| is_probed_by(key, parameter))
+    };
+    let spans = state.analyzed.iter().map(|(_, it)| it).filter(is_about).filter_map(|it| it.span.clone());
+    spans.reduce(|one, other| ProbedSpan { from: one.from.min(other.from), to: one.to.max(other.to) })
+}
+
+/// Words for the two ends of a range.
+pub(crate) const LOWER_ENDS: [&str; 4] = ["min", "low", "lower", "from"];
+pub(crate) const UPPER_ENDS: [&str; 4] = ["max", "high", "upper", "to"];
+
+/// Whether a probe of this parameter says something about a key.
+fn is_probed_by(key: &str, parameter: &str) -> bool {
+    let Some(rest) = key.strip_prefix(parameter) else { return false };
+    let end = rest.trim_start_matches(['.', '_', '-']);
+    rest.is_empty() || (end.len() < rest.len() && (LOWER_ENDS.contains(&end) || UPPER_ENDS.contains(&end)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_probed_by_itself_or_by_the_parameter_whose_range_it_ends() {
+        for (key, parameter, expected) in [
+            ("mass", "mass", true),
+            ("mass.min", "mass", true),
+            ("env.mass_high", "env.mass", true),
+            ("mass.noise", "mass", false),
+            ("masses", "mass", false),
+            ("massto", "mass", false),
+            ("gravity", "mass", false),
+            ("mass", "mass.min", false),
+        ] {
+            assert_eq!(is_probed_by(key, parameter), expected, "{key} by {parameter}");
+        }
+    }
 }

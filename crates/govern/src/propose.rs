@@ -12,6 +12,7 @@ use serde_json::Value;
 use crate::documents::{
     CandidateKind, Direction, MetricSpec, Operation, Slug, Surface, SurfaceKey, SurfaceKind,
 };
+use crate::probe::{LOWER_ENDS, UPPER_ENDS};
 use knowledge::{Known, Sign, known};
 use steps::steps;
 
@@ -226,8 +227,8 @@ fn to_range(
         About::Range { key: probed, from, to } if value.surface.kind == SurfaceKind::Randomisation => {
             let end = key.strip_prefix(probed.as_str())?.trim_start_matches(['.', '_', '-']);
             match end {
-                "min" | "low" | "lower" | "from" => Some((one, *from)),
-                "max" | "high" | "upper" | "to" => Some((one, *to)),
+                end if LOWER_ENDS.contains(&end) => Some((one, *from)),
+                end if UPPER_ENDS.contains(&end) => Some((one, *to)),
                 _ => None,
             }
         }

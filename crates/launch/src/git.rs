@@ -108,6 +108,23 @@ pub fn has_commit(folder: &Path, commit: &str) -> bool {
             .is_some_and(|found| found.eq_ignore_ascii_case(commit))
 }
 
+/// The commit that a ref of the repository names, in full; none without such a ref.
+pub fn commit_of_ref(folder: &Path, name: &str) -> Option<String> {
+    name.starts_with("refs/").then(|| Git::commit(folder, &format!("{name}^{{commit}}")))?
+}
+
+/// The content of a file in a commit, by its path in `folder`; none where there is no such file, or it can't be read.
+pub fn file_at(folder: &Path, commit: &str, path: &str) -> Option<Vec<u8>> {
+    if !is_commit(commit) {
+        return None;
+    }
+    let name = format!("{commit}:./{path}");
+    match Git::open(folder)?.ask_given(&["cat-file", "blob", &name], &[], &[], DIFF_BYTES) {
+        Asked::Answer(bytes) => Some(bytes),
+        _ => None,
+    }
+}
+
 /// The files of the repository that holds `folder` that git ignores, by their paths in it; none outside a repository
 /// and where there are too many. Virtual environments are left out.
 pub fn ignored_files(folder: &Path) -> Option<Vec<String>> {

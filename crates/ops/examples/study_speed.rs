@@ -274,5 +274,6 @@ fn validated(opened: &OpenStudy, first: &CandidateView, id: &str) -> Result<Vali
         phases,
         base: view.base,
         programs: None,
+        effect: None,
     })
 }

@@ -35,7 +35,7 @@ use build::Doubtful;
 use check::At;
 use span_tree::SpanTree;
 
-pub use edit::{add_value, get_value, remove_value, set_value};
+pub use edit::{add_value, get_value, remove_value, set_value, whole_value};
 pub use schema::{Words, unsupported};
 pub use write::to_yaml;
 

@@ -3,6 +3,7 @@
 mod accepted;
 mod agreed;
 mod autoloop;
+mod campaign;
 mod candidates;
 mod confinement;
 mod crash;
@@ -17,6 +18,7 @@ mod hostile_runs;
 mod insight;
 mod judge;
 mod limits;
+mod loop_kills;
 mod monitor;
 mod mutations;
 mod older_ledger;

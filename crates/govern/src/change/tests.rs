@@ -194,7 +194,7 @@ fn the_digest_covers_all_of_it() {
     assert_ne!(of(0.1, Some("{key}={value}")), of(0.2, Some("{key}={value}")));
     let change = |before: &[u8], after: Option<&str>| {
         let file = FileChange { before: Some(Digest::hash(before)), after: after.map(str::to_owned) };
-        Applied { files: BTreeMap::from([("a".to_owned(), file)]), arguments: Vec::new() }.digest()
+        Applied { files: BTreeMap::from([("a".to_owned(), file)]), ..Applied::default() }.digest()
     };
     let all = [change(b"x", None), change(b"y", None), change(b"x", Some("")), Applied::default().digest()];
     assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len());

@@ -76,6 +76,19 @@ pub(super) fn outside(key: &str, value: &Value, allowed: &SurfaceKey) -> Option<
         .then(|| (RefusalCode::OutOfRange, format!("{key} must be between {low} and {high}, not {number}")))
 }
 
+/// The numbers that a key will have after a change.
+pub(super) fn new_values(change: &Change) -> Vec<f64> {
+    match (change.operation, &change.to) {
+        (Operation::Remove, _) | (_, None) => Vec::new(),
+        (Operation::Scale, Some(to)) => {
+            let product =
+                number(change.from.as_ref()).zip(number(Some(to))).map(|(from, factor)| from * factor);
+            product.into_iter().collect()
+        }
+        (_, Some(to)) => numbers(to),
+    }
+}
+
 fn number(value: Option<&Value>) -> Option<f64> {
     value.and_then(Value::as_f64).filter(|number| number.is_finite())
 }

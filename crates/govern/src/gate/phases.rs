@@ -4,7 +4,7 @@
 use super::{Answers, Question, RefusalCode};
 use crate::documents::{Phase, PhasePlan};
 use crate::machine::CandidateState;
-use crate::plan::{CHANGES, INCUMBENT, phases_for};
+use crate::plan::{CHANGES, INCUMBENT, effect, phases_for};
 
 /// A candidate's phases, seeds and limits are those of the contract. Fewer seeds or a shorter limit would decide on
 /// less evidence than was agreed, more would be another chance.
@@ -66,7 +66,7 @@ fn in_yaml(plans: &[PhasePlan]) -> String {
     format!("phases: [{}]", plans.iter().map(one).collect::<Vec<_>>().join(", "))
 }
 
-/// The same result of changes wasn't launched against the same incumbent. A candidate may come back as its own next
+/// The same result of changes, whichever way it is written, wasn't launched against the same incumbent. A candidate may come back as its own next
 /// revision after debugging; under another name it would be another roll of the dice.
 pub(super) fn not_tried(question: &Question<'_>, answers: &mut Answers) {
     let (Some(view), Some(plan)) = (question.candidate, &question.plan) else { return };
@@ -75,9 +75,10 @@ pub(super) fn not_tried(question: &Question<'_>, answers: &mut Answers) {
         return;
     }
     let (changes, incumbent) = (plan.parts.get(CHANGES), plan.parts.get(INCUMBENT));
+    let effect = effect(view);
     let tried = question.study.state().tried.iter().find(|tried| {
         tried.candidate != candidate.id
-            && tried.changes.as_ref() == changes
+            && (tried.changes.as_ref() == changes || (effect.is_some() && tried.effect == effect))
             && tried.incumbent.as_ref() == incumbent
     });
     if let Some(tried) = tried {

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{Answers, Question, RefusalCode};
 use crate::documents::is_answered;
 use crate::documents::{CandidateKind, Slug, SurfaceKind};
-use crate::ledger::event::Analysis;
+use crate::ledger::event::{Analysis, ProbedSpan};
 use crate::probe;
 use crate::section::Section;
 use crate::view::CandidateView;
@@ -48,6 +48,7 @@ pub(super) fn probed(question: &Question<'_>, answers: &mut Answers) {
             command: "rlx study probe plan --help".to_owned(),
         };
         analysis(question, view, &wanted, answers);
+        probed_range(question, view, answers);
     }
     if let Some(view) = of_kind(CandidateKind::Probe) {
         let parameter = view.written.typed.requirements.parameter.as_ref();
@@ -57,6 +58,41 @@ pub(super) fn probed(question: &Question<'_>, answers: &mut Answers) {
             answers.refuse(RefusalCode::NoParameter, reason, place, "rlx study probe plan --help");
         }
         probe_step(question, view, answers);
+    }
+}
+
+/// What a candidate randomises was probed: each key by itself, over values between which the new one lies.
+fn probed_range(question: &Question<'_>, view: &CandidateView, answers: &mut Answers) {
+    let state = question.study.state();
+    let surfaces =
+        question.study.files.surface_map.typed().map(|map| map.surfaces.as_slice()).unwrap_or_default();
+    let is_randomised = |id: &Slug| {
+        let surface = surfaces.iter().find(|surface| surface.id == *id);
+        surface.is_none_or(|surface| surface.kind == SurfaceKind::Randomisation)
+            || view.written.typed.kind == CandidateKind::Randomisation
+    };
+    let changes = view.written.typed.changes.iter().enumerate();
+    for (index, change) in changes.filter(|(_, change)| is_randomised(&change.surface)) {
+        let reason = match &change.key {
+            None => Some("a patch can't be compared with what was probed; set a key instead".to_owned()),
+            Some(key) => match probe::probed_span(state, key) {
+                None => Some(format!("{key} was not probed on the policies of the present incumbent")),
+                Some(ProbedSpan { from, to }) => {
+                    let values = super::change::new_values(change);
+                    let outside = values.into_iter().find(|value| !(*value >= from && *value <= to));
+                    outside.map(|value| format!("{key} was probed from {from} to {to}, not at {value}"))
+                }
+            },
+        };
+        if let Some(reason) = reason {
+            answers.refuse_unless_excepted(
+                RefusalCode::NotProbed,
+                Section::Scope,
+                reason,
+                format!("candidates/{}.yaml: changes[{index}]", view.file_name),
+                "rlx study probe plan --help".to_owned(),
+            );
+        }
     }
 }
 

@@ -200,6 +200,9 @@ bodies! {
         /// The program of every step, by digest
         #[serde(default, skip_serializing_if = "Option::is_none")]
         programs: Option<BTreeMap<String, Digest>>,
+        /// What its runs train with, whichever way it is written
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        effect: Option<Digest>,
     }
     /// A phase of a validated plan.
     PlannedPhase {
@@ -360,12 +363,20 @@ bodies! {
         /// The parameter that was probed
         #[serde(default, skip_serializing_if = "Option::is_none")]
         parameter: Option<String>,
+        /// The values between which it was probed
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        span: Option<ProbedSpan>,
         /// The runs that were read, those of the reference included, each with the digest of the list of its files
         runs: BTreeMap<String, Digest>,
         /// The file, relative to the study's folder
         file: String,
         /// The digest of its bytes
         digest: Digest,
+    }
+    /// The lowest and the highest value at which a parameter was probed.
+    ProbedSpan {
+        from: f64,
+        to: f64,
     }
     /// A candidate's seeds so far were compared with the incumbent's, at a planned number of seeds.
     Looked {

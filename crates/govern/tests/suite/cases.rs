@@ -314,6 +314,19 @@ pub(crate) fn cases() -> Vec<Case> {
     texts(Validate, "requirement_missing", |texts| {
         set(&mut texts.candidate, "/kind", json!("randomisation"));
     });
+    // Only what was probed is randomised, and only as far.
+    texts(Validate, "not_probed", |texts| {
+        set(&mut texts.candidate, "/kind", json!("randomisation"));
+        set(&mut texts.candidate, "/requirements", json!({ "probe": "probe.json" }));
+        change(texts, "to", json!(0.00002));
+    });
+    texts(Validate, "not_probed", |texts| {
+        set(&mut texts.candidate, "/kind", json!("randomisation"));
+        set(&mut texts.candidate, "/requirements", json!({ "probe": "probe.json" }));
+        change(texts, "key", json!("algo.shape"));
+        change(texts, "from", json!("linear"));
+        change(texts, "to", json!("constant"));
+    });
     texts(Validate, "evidence_missing", |texts| {
         patched(texts, PLAIN_PATCH);
         set(&mut texts.candidate, "/requirements/reflection", json!("nowhere.json"));

@@ -7,7 +7,8 @@ use rlxp_govern::documents::{Assurance, Base, CandidateKind, Confinement, Phase}
 use rlxp_govern::ledger::event::{
     Analysis, Analyzed, Anchored, Approved, Audited, Closed, Completed, Decided, Decision, Evidence,
     GuardrailLook, HandedOff, Imported, Judged, LookCall, Looked, NoValue, Note, PlannedPhase, Probed,
-    Queued, Refused, RefusedDraft, Reopened, Reported, Reverted, Unmeasured, Validated, Verdict, Voided,
+    ProbedSpan, Queued, Refused, RefusedDraft, Reopened, Reported, Reverted, Unmeasured, Validated, Verdict,
+    Voided,
 };
 use rlxp_govern::ledger::{
     Actor, Anchor, ChainProblem, Event, Ledger, Record, Remedy, against_copy, problems, read,
@@ -44,6 +45,7 @@ fn whole_study() -> Ledger {
                 .to_vec(),
             base: (kind == CandidateKind::Baseline).then_some(Base::Snapshot(digest)),
             programs: None,
+            effect: None,
         })
     };
     let run = |candidate: &str, phase, seed| {
@@ -109,6 +111,7 @@ fn whole_study() -> Ledger {
             candidate: slug("baseline"),
             reference: Some(slug("baseline")),
             parameter: Some("env.gravity".into()),
+            span: Some(ProbedSpan { from: 0.5, to: 2.0 }),
             runs: BTreeMap::new(),
             file: "audits/probe-gravity.json".into(),
             digest,

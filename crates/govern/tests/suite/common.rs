@@ -13,13 +13,14 @@ use rlxp_govern::documents::{
     StudyName, Written,
 };
 use rlxp_govern::gate::{Purpose, Refusal, refusals};
+use rlxp_govern::ledger::event::ProbedSpan;
 use rlxp_govern::ledger::event::{
     Analysis, Analyzed, Approved, Audited, Completed, Event, Evidence, LaunchIntent, Launched, Opened,
     RunEnded, Validated,
 };
 use rlxp_govern::ledger::{Actor, ChainProblem, Ledger, Record, read};
 use rlxp_govern::machine::RunEnd;
-use rlxp_govern::plan::{Plan, phases};
+use rlxp_govern::plan::{Plan, effect, phases};
 use rlxp_govern::run_section::run_digest;
 use rlxp_govern::section::{Section, Target, close_digest};
 use rlxp_govern::seeds::SeedRole;
@@ -262,7 +263,8 @@ pub(crate) fn analyzed(what: Analysis, file: &str) -> Event {
         what,
         candidate: slug("baseline"),
         reference: Some(slug("baseline")),
-        parameter: None,
+        parameter: (what == Analysis::Probe).then(|| "algo.learning_rate".to_owned()),
+        span: (what == Analysis::Probe).then_some(ProbedSpan { from: 5e-5, to: 1e-3 }),
         runs: BTreeMap::new(),
         file: file.into(),
         digest: Digest::hash(file.as_bytes()),
@@ -382,6 +384,7 @@ pub(crate) fn validated(study: &Study, view: &CandidateView) -> Option<Validated
         phases: phases(study, view),
         base: view.base.clone(),
         programs: view.programs.clone(),
+        effect: effect(view),
     })
 }
 

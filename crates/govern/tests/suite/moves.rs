@@ -40,6 +40,7 @@ fn validated(candidate: &str, revision: u64) -> Event {
             .collect(),
         base: None,
         programs: None,
+        effect: None,
     })
 }
 

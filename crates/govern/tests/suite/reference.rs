@@ -12,6 +12,7 @@ use rlxp_govern::ledger::event::{
 use rlxp_govern::machine::RunEnd;
 use rlxp_govern::next::{Action, next};
 use rlxp_govern::next_run::next_run;
+use rlxp_govern::plan::effect;
 use rlxp_govern::queue::{JobStatus, Queue};
 use rlxp_govern::run_approval::{WhyApprove, unapproved};
 use rlxp_govern::score::{SeedResult, results};
@@ -334,6 +335,52 @@ fn changes_that_were_launched_come_back_only_as_a_revision() {
     let mut other = copy;
     set(&mut other, "/changes/0/to", json!(0.0005));
     assert_eq!(refusals(Purpose::Validate, &world.study, Some(&view(&other))), []);
+}
+
+/// The same training by an argument, by its file, by a patch of that file, and by a patch that writes it differently.
+#[test]
+fn another_way_to_the_same_training_was_tried_too() {
+    const PATH: &str = "configs/ppo.yaml";
+    let mut by_key = Texts::supervised().candidate;
+    set(&mut by_key, "/id", json!("copy"));
+    let in_file = view(&by_key);
+    let mut by_argument = in_file.clone();
+    by_argument.override_syntax = Some("--set {key}={value}".to_owned());
+    let patched = |line: &str| {
+        let patch = format!(
+            "--- a/{PATH}\n+++ b/{PATH}\n@@ -1,3 +1,3 @@\n algo:\n-  learning_rate: 3e-4 # tuned\n+{line}\n   shape: linear\n"
+        );
+        let mut value = by_key.clone();
+        set(
+            &mut value,
+            "/changes/0",
+            json!({
+                "surface": "algorithm", "operation": "edit_code", "path": PATH, "patch": patch,
+            }),
+        );
+        let mut seen = view(&value);
+        seen.sources.clone_from(&in_file.sources);
+        seen
+    };
+    let same =
+        [patched("  learning_rate: 0.0001"), patched("  learning_rate: 1.0e-04   # by hand"), by_argument];
+    let expected = effect(&in_file);
+    assert!(expected.is_some());
+    for (number, seen) in same.iter().enumerate() {
+        assert!(seen.applied().is_ok(), "{:?}", seen.applied());
+        assert_eq!(effect(seen), expected, "{number}");
+    }
+    assert_ne!(effect(&patched("  learning_rate: 0.0002")), expected);
+
+    let mut world = World::ready(&Texts::supervised());
+    let plan = world.view.asked_plan.unwrap();
+    world.run(&intent("lower-lr", Phase::Smoke, 0, plan), RunEnd::Failed);
+    for seen in &same {
+        let refused = refusals(Purpose::Validate, &world.study, Some(seen));
+        assert!(refused.iter().any(|one| one.code == RefusalCode::TriedBefore), "{refused:?}");
+    }
+    let other = refusals(Purpose::Validate, &world.study, Some(&patched("  learning_rate: 0.0002")));
+    assert!(other.iter().all(|one| one.code != RefusalCode::TriedBefore), "{other:?}");
 }
 
 /// One confirm seed, the confirm phase alone, a limit of a second: each is refused by its own code, and no exception

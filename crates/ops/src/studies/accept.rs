@@ -36,6 +36,26 @@ pub fn accepted_code(
     opened: &OpenStudy,
     candidate: &Slug,
 ) -> Outcome<Option<AcceptedCode>> {
+    let Some(Derived { code, named, .. }) = derive(context, opened, candidate)? else { return Ok(None) };
+    if named && let Base::Commit(commit) = &code.base {
+        let name = reference(&opened.study.name, candidate);
+        git::write::set_ref(&opened.place.root, &name, commit)
+            .map_err(|error| not_written(candidate, &error))?;
+    }
+    Ok(Some(code))
+}
+
+/// The code that follows from an acceptance.
+pub(crate) struct Derived {
+    pub(crate) code: AcceptedCode,
+    /// The files that the candidate itself changes: their content, or nothing for one that is removed.
+    pub(crate) files: BTreeMap<String, Option<Vec<u8>>>,
+    /// Whether a ref names it.
+    pub(crate) named: bool,
+}
+
+/// Derives the code of an acceptance and stores its content, without a ref. `None` if that is the contract's code.
+pub(crate) fn derive(context: &Context, opened: &OpenStudy, candidate: &Slug) -> Outcome<Option<Derived>> {
     let state = opened.study.state();
     let Some(record) = state.candidates.get(candidate) else {
         let message = format!("{candidate} was never validated");
@@ -44,7 +64,11 @@ pub fn accepted_code(
     match record.validated.kind {
         CandidateKind::Baseline => return Ok(None),
         // The incumbent again.
-        kind if kind.is_empty_change() => return Ok(state.accepted_code().cloned()),
+        kind if kind.is_empty_change() => {
+            let again =
+                |code: &AcceptedCode| Derived { code: code.clone(), files: BTreeMap::new(), named: false };
+            return Ok(state.accepted_code().map(again));
+        }
         _ => {}
     }
     let view = as_validated(opened, candidate, record)?;
@@ -71,7 +95,7 @@ pub fn accepted_code(
     };
     // Its own `arguments` are those of its keys, so they are among these.
     let arguments = before.arguments.into_iter().chain(applied.arguments).collect();
-    Ok(Some(AcceptedCode { base, arguments }))
+    Ok(Some(Derived { code: AcceptedCode { base, arguments }, files, named: true }))
 }
 
 /// The candidate as it was validated, and so as it ran.
@@ -109,7 +133,12 @@ fn changed(candidate: &Slug, why: &str) -> Failure {
         .hint(format!("rlx candidate show {candidate}"))
 }
 
-/// Writes the commit and its ref; returns the commit.
+fn not_written(candidate: &Slug, error: &WriteError) -> Failure {
+    let message = format!("can't store the code of {candidate} in the repository: {error}");
+    Failure::new(Exit::Storage, "code_not_written", message).hint("git fsck")
+}
+
+/// Writes the commit and returns its name.
 fn write_commit(
     context: &Context,
     opened: &OpenStudy,
@@ -118,25 +147,19 @@ fn write_commit(
     parent: &str,
     files: &BTreeMap<String, Option<Vec<u8>>>,
 ) -> Outcome<String> {
-    let (fs, root, name) = (context.fs.as_ref(), &opened.place.root, &opened.study.name);
-    let not_written = |error: WriteError| {
-        let message = format!("can't store the code of {candidate} in the repository: {error}");
-        Failure::new(Exit::Storage, "code_not_written", message).hint("git fsck")
-    };
-    let commit = if files.is_empty() {
+    if files.is_empty() {
         // Only arguments differ.
-        parent.to_owned()
-    } else {
-        let no_commit = || WriteError::NoCommit(parent.to_owned());
-        let date = git::committed_at(root, parent).ok_or_else(no_commit).map_err(not_written)?;
-        let message = format!("{candidate}\n\nAccepted in {name} by rlx.\n");
-        let new = NewCommit { parent, files, message: &message, date };
-        fs.create_dir_all(&place.trees())?;
-        let index = fs.temporary_beside(&place.trees().join("accepted.index"));
-        let written = git::write::commit(root, &new, &index);
-        tree::remove_if_there(fs, &index)?;
-        written.map_err(not_written)?
-    };
-    git::write::set_ref(root, &reference(name, candidate), &commit).map_err(not_written)?;
-    Ok(commit)
+        return Ok(parent.to_owned());
+    }
+    let (fs, root, name) = (context.fs.as_ref(), &opened.place.root, &opened.study.name);
+    let not_written = |error: WriteError| not_written(candidate, &error);
+    let no_commit = || WriteError::NoCommit(parent.to_owned());
+    let date = git::committed_at(root, parent).ok_or_else(no_commit).map_err(not_written)?;
+    let message = format!("{candidate}\n\nAccepted in {name} by rlx.\n");
+    let new = NewCommit { parent, files, message: &message, date };
+    fs.create_dir_all(&place.trees())?;
+    let index = fs.temporary_beside(&place.trees().join("accepted.index"));
+    let written = git::write::commit(root, &new, &index);
+    tree::remove_if_there(fs, &index)?;
+    written.map_err(not_written)
 }

@@ -35,6 +35,13 @@ pub(crate) fn check_open(opened: &OpenStudy) -> Outcome<()> {
     }
 }
 
+/// The bytes of such a file.
+pub(crate) fn bytes_of(content: &impl Serialize) -> Vec<u8> {
+    let mut bytes = serde_json::to_vec_pretty(content).expect("it is plain data");
+    bytes.push(b'\n');
+    bytes
+}
+
 /// Writes `content` to a file in `audits/` and records it as `analyzed`, whose file and digest are filled in here.
 pub(crate) fn write(
     context: &Context,
@@ -43,8 +50,7 @@ pub(crate) fn write(
     content: &impl Serialize,
     analyzed: Analyzed,
 ) -> Outcome<AnalysisFile> {
-    let mut bytes = serde_json::to_vec_pretty(content).expect("it is plain data");
-    bytes.push(b'\n');
+    let bytes = bytes_of(content);
     let (folder, digest) = (opened.place.audits(), Digest::hash(&bytes));
     let path = folder.join(name);
     look(context.fs.as_ref(), &opened.place.root, &path)?;

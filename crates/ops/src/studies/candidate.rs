@@ -14,7 +14,7 @@ use rlxp_govern::gate::{GateName, Purpose, Refusal, refusals};
 use rlxp_govern::ledger::event::{PlannedPhase, Refused, RefusedDraft, Reopened, Validated};
 use rlxp_govern::ledger::{Actor, Event};
 use rlxp_govern::machine::CandidateState;
-use rlxp_govern::plan::{Plan, phases};
+use rlxp_govern::plan::{Plan, effect, phases};
 use rlxp_types::Digest;
 use serde::Serialize;
 use serde_json::Value;
@@ -78,6 +78,7 @@ fn validate_in(opened: &mut OpenStudy, name: &str) -> Outcome<ValidateReport> {
         phases: phases(&opened.study, &view),
         base: view.base.clone(),
         programs: view.programs.clone(),
+        effect: effect(&view),
     };
     let known = opened.study.state().candidates.get(&id);
     // The plan covers everything that counts; a record of an earlier version may have fewer fields beside it.

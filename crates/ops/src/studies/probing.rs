@@ -7,4 +7,5 @@ mod plan;
 mod summarize;
 
 pub use plan::{ProbePlanReport, ProbePlanRequest, plan};
+pub(crate) use summarize::compute as compute_summary;
 pub use summarize::{ProbeSummaryReport, summarize};

@@ -44,24 +44,53 @@ pub fn reflect(
     let mut opened = OpenStudy::open(context, study)?;
     check_open(&opened)?;
     reconcile(context, &mut opened)?;
-    let (spec, declared) = approved_spec(&opened)?;
-    let spec = spec.clone();
+    let Computed { word, content, analyzed } = compute(context, &opened, word, progress)?;
+    let name = opened.study.name.clone();
+    let written = write(context, &mut opened, &format!("{FILE_START}{word}{FILE_END}"), &content, analyzed)?;
+    Ok(ReflectReport { name, written, content })
+}
+
+/// The name of the file about a candidate or run, around its name.
+const FILE_START: &str = "reward_reflection-";
+const FILE_END: &str = ".json";
+
+/// The candidate or run that a recorded file is about; `None` if no reflection has such a name.
+pub(crate) fn word_of_file(file: &str) -> Option<&str> {
+    file.strip_prefix("audits/")?.strip_prefix(FILE_START)?.strip_suffix(FILE_END)
+}
+
+/// A reflection, and the record of it without the file.
+pub(crate) struct Computed {
+    /// What it is about, as it was named.
+    word: String,
+    pub(crate) content: RewardReflection,
+    pub(crate) analyzed: Analyzed,
+}
+
+/// Computes a reflection from the files of runs; nothing is written.
+pub(crate) fn compute(
+    context: &Context,
+    opened: &OpenStudy,
+    word: Option<&str>,
+    progress: &mut dyn FnMut(Progress<'_>),
+) -> Outcome<Computed> {
+    let (spec, declared) = approved_spec(opened)?;
     if spec.components.is_empty() {
         let message = "metric_spec.yaml declares no components, so there is nothing to reflect on";
         return Err(Failure::usage("no_components", message).hint(
             "list the terms of the reward under `components` in metric_spec.yaml, then: rlx approve metrics",
         ));
     }
-    let subject = Subject::find(&opened, word)?;
+    let subject = Subject::find(opened, word)?;
     let reference = opened.study.state().reference().filter(|id| **id != subject.candidate).cloned();
-    let others = reference.as_ref().map(|id| whole_runs(&opened, id)).unwrap_or_default();
-    let roles = Roles::find(&spec);
-    let place = LaunchPaths::for_study(&opened)?;
+    let others = reference.as_ref().map(|id| whole_runs(opened, id)).unwrap_or_default();
+    let roles = Roles::find(spec);
+    let place = LaunchPaths::for_study(opened)?;
     let (mut runs, mut read) = (BTreeMap::new(), [Vec::new(), Vec::new()]);
     for (keys, is_incumbent) in [(&subject.keys, false), (&others, true)] {
         for key in keys {
             let (run, found) =
-                read_run(context, &opened, &place, key, (&spec, &roles), is_incumbent, progress)?;
+                read_run(context, opened, &place, key, (spec, &roles), is_incumbent, progress)?;
             runs.insert(key.clone(), run);
             read[usize::from(is_incumbent)].push(found);
         }
@@ -69,7 +98,7 @@ pub fn reflect(
     let names: Vec<String> = spec.components.iter().map(|metric| metric.name.to_string()).collect();
     let [own, others] = read;
     let reflection = as_document(&analyze(&names, &own, &others))?;
-    let name = opened.study.name.clone();
+    let name = &opened.study.name;
     let content = RewardReflection {
         schema: Default::default(),
         study_id: opened.study.state().opened.as_ref().map(|opened| opened.id.clone()).unwrap_or_default(),
@@ -87,13 +116,12 @@ pub fn reflect(
         candidate: subject.candidate,
         reference: opened.study.state().reference().cloned(),
         parameter: None,
+        span: None,
         runs: content.runs.iter().map(|(key, run)| (key.clone(), run.manifest)).collect(),
         file: String::new(),
         digest: Digest::ZERO,
     };
-    let written =
-        write(context, &mut opened, &format!("reward_reflection-{}.json", subject.word), &content, analyzed)?;
-    Ok(ReflectReport { name, written, content })
+    Ok(Computed { word: subject.word, content, analyzed })
 }
 
 /// What is reflected on.

@@ -2,6 +2,7 @@
 //! checked here.
 
 mod recompute;
+mod replay;
 
 use std::path::{Path, PathBuf};
 

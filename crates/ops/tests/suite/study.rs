@@ -231,6 +231,7 @@ fn validate(world: &World) -> Slug {
         phases: vec![PlannedPhase { phase: Phase::Smoke, seeds: 1, reserve: None }],
         base: None,
         programs: None,
+        effect: None,
     };
     opened.append(Actor::Rlx, Event::Validated(validated)).unwrap();
     id

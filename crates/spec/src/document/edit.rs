@@ -28,6 +28,11 @@ pub fn get_value(text: &str, name: &str, key: &str) -> Result<Option<Value>, Str
     }
 }
 
+/// The whole document as a value, however it is written.
+pub fn whole_value(text: &str, name: &str) -> Result<Value, String> {
+    value_of(&parse(text, name)?, "the document")
+}
+
 /// The text with `value` at `key`, which must already exist. What is written over several lines in block
 /// style isn't replaced.
 pub fn set_value(text: &str, name: &str, key: &str, value: &Value) -> Result<String, String> {

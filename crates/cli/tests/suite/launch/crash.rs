@@ -10,7 +10,7 @@ use scene::Scene;
 
 /// The expected result of a run that is killed at a place.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Then {
+pub(crate) enum Then {
     /// Nothing is recorded; the next launch starts it as a new run.
     Unseen,
     /// It was recorded but never ran; the next launch starts it again.
@@ -41,7 +41,7 @@ const LAUNCH: [(&str, Then); 14] = [
     ("launch:completing", Then::ApprovedText),
 ];
 
-const SHIM: [(&str, Then); 16] = [
+pub(crate) const SHIM: [(&str, Then); 16] = [
     ("shim:started", Then::NeverRan),
     ("shim:order_read", Then::NeverRan),
     ("shim:told_to_go", Then::NeverRan),

@@ -154,7 +154,23 @@ fn a_change_of_the_reward_builds_on_a_reflection_that_rlx_wrote() {
     let before = std::fs::read_to_string(&metrics).unwrap();
     std::fs::write(&metrics, before.replacen("alive", "aliwe", 1)).unwrap();
     assert_eq!(repository.rlx("study reflect --json").expect(3).json()["code"], "run_file_changed");
-    repository.rlx("verify --chain").expect(0);
+    std::fs::write(&metrics, before).unwrap();
+
+    // Reflections come out the same again, and each byte of them and of their records is checked.
+    let verified = repository.rlx("verify --json").expect(0).json();
+    assert!(verified["holds"].to_string().contains("reflections and probe summaries"), "{verified}");
+    let found = repository.forged("analyzed", |body| {
+        body["digest"] = rlxp_types::Digest::hash(b"other").to_string().into();
+        true
+    });
+    assert!(found.contains(&"analysis_differs".to_owned()), "{found:?}");
+    let text = repository.read(file);
+    std::fs::write(repository.file(file), text.replacen("falls", "rises", 1)).unwrap();
+    let found = repository.rlx("verify --json").expect(1).json();
+    assert_eq!(found["problems"][0]["code"], "analysis_file_changed", "{found}");
+    std::fs::remove_file(repository.file(file)).unwrap();
+    let found = repository.rlx("verify --json").expect(1).json();
+    assert_eq!(found["problems"][0]["code"], "analysis_file_gone", "{found}");
 }
 
 #[test]
@@ -267,5 +283,11 @@ fn a_policy_is_probed_over_an_agreed_grid() {
     assert_eq!(repository.validate("by-hand").expect(3).codes(), ["analysis_unknown"]);
     repository.candidate("harder", value("audits/probe-probe-gravity.json"));
     repository.validate("harder").expect(0);
-    repository.rlx("verify --chain").expect(0);
+    // Beyond what was probed, and what wasn't probed at all.
+    let mut value = value("audits/probe-probe-gravity.json");
+    value["changes"][0]["to"] = 9.5.into();
+    repository.candidate("too-hard", value.clone());
+    assert_eq!(repository.validate("too-hard").expect(3).codes(), ["not_probed"]);
+    let verified = repository.rlx("verify --json").expect(0).json();
+    assert!(verified["holds"].to_string().contains("reflection or probe summary"), "{verified}");
 }

@@ -349,6 +349,40 @@ impl Repository {
         of_kind.map(|mut record| record["body"].take()).collect()
     }
 
+    /// Rewrites the last record of a kind for which `edit` returns true, and the chain after it as rlx chains it: nothing about
+    /// a chain is secret. Returns the ledger as it was.
+    pub(crate) fn forge(&self, kind: &str, edit: impl Fn(&mut Value) -> bool) -> String {
+        let before = self.read("ledger.jsonl");
+        let mut records = self.ledger();
+        let mut of_kind = records.iter_mut().rev().filter(|record| record["kind"] == kind);
+        assert!(of_kind.any(|record| edit(&mut record["body"])), "no {kind} was changed");
+        let mut prev = Value::Null;
+        let mut after = String::new();
+        for record in &mut records {
+            let fields = record.as_object_mut().unwrap();
+            fields.remove("digest");
+            if !prev.is_null() {
+                fields.insert("prev".into(), prev);
+            }
+            let digest = Digest::hash(sorted(record).to_string().as_bytes()).to_string();
+            record["digest"] = digest.clone().into();
+            after.push_str(&sorted(record).to_string());
+            after.push('\n');
+            prev = digest.into();
+        }
+        std::fs::write(self.file("ledger.jsonl"), after).unwrap();
+        before
+    }
+
+    /// The code of every problem that `rlx verify` finds in a ledger that was forged; then the ledger is put back.
+    pub(crate) fn forged(&self, kind: &str, edit: impl Fn(&mut Value) -> bool) -> Vec<String> {
+        let before = self.forge(kind, edit);
+        let found = self.rlx("verify --json").expect(1).json();
+        std::fs::write(self.file("ledger.jsonl"), before).unwrap();
+        let code = |problem: &Value| problem["code"].as_str().unwrap().to_owned();
+        found["problems"].as_array().unwrap().iter().map(code).collect()
+    }
+
     /// Keys of a candidate's runs, in the order in which they were intended.
     pub(crate) fn runs_of(&self, id: &str) -> Vec<String> {
         let intents = self.records("launch_intent").into_iter().filter(|intent| intent["candidate"] == id);
@@ -433,4 +467,11 @@ fn copy(from: &Path, to: &Path) {
             _ => drop(std::fs::copy(&path, to.join(name)).unwrap()),
         }
     }
+}
+
+/// The fields of a record in the order in which rlx writes them.
+fn sorted(record: &Value) -> Value {
+    let mut fields: Vec<(String, Value)> = record.as_object().unwrap().clone().into_iter().collect();
+    fields.sort_by(|one, other| one.0.cmp(&other.0));
+    Value::Object(fields.into_iter().collect())
 }

@@ -101,6 +101,13 @@ impl OpenStudy {
         Err(moved(&place))
     }
 
+    /// A study as it was before some of its records, to compute again what followed. Nothing can be appended to it: its
+    /// end is not that of the file.
+    pub(crate) fn as_it_was(context: &Context, place: &StudyPaths, study: Study) -> Self {
+        let (context, place, end) = (context.clone(), place.clone(), End::from_bytes(&[]));
+        Self { context, place, study, warnings: Vec::new(), end, head: Head::default() }
+    }
+
     /// Appends one record. It is synced when this returns.
     pub fn append(&mut self, actor: Actor, event: Event) -> Outcome<&Record> {
         self.append_all(vec![(actor, event)])?;

@@ -405,7 +405,7 @@ mod tests {
     fn what_changed_since_the_gates_is_named() {
         let applied = |text: &str| {
             let file = FileChange { before: None, after: Some(text.to_owned()) };
-            Ok(Applied { files: [("reward.py".to_owned(), file)].into(), arguments: Vec::new() })
+            Ok(Applied { files: [("reward.py".to_owned(), file)].into(), ..Applied::default() })
         };
         let protected = |text: &str| Some([("eval.py".to_owned(), Digest::hash(text.as_bytes()))].into());
         let named = |now: Code, seen: Code| changed_meanwhile(now, seen).message;

@@ -10,7 +10,7 @@ use rlxp_govern::documents::{
     StudyName,
 };
 use rlxp_govern::ledger::attempts;
-use rlxp_govern::ledger::event::{Analysis, Analyzed, ProbePoint};
+use rlxp_govern::ledger::event::{Analysis, Analyzed, ProbePoint, ProbedSpan};
 use rlxp_govern::ledger::state::{RunRecord, StudyState};
 use rlxp_govern::machine::{RunEnd, RunState};
 use rlxp_govern::next_run::runs_left;
@@ -56,8 +56,16 @@ pub fn summarize(context: &Context, study: Option<&str>, name: &str) -> Outcome<
     check_open(&opened)?;
     reconcile(context, &mut opened)?;
     let id = known(&opened, name)?;
-    let asked = Asked::of(&opened, &id)?;
-    let place = LaunchPaths::for_study(&opened)?;
+    let (content, analyzed) = compute(context, &opened, &id)?;
+    let name = opened.study.name.clone();
+    let written = write(context, &mut opened, &format!("probe-{id}.json"), &content, analyzed)?;
+    Ok(ProbeSummaryReport { name, written, content })
+}
+
+/// Computes a summary from the files of runs, and the record of it without the file; nothing is written.
+pub(crate) fn compute(context: &Context, opened: &OpenStudy, id: &Slug) -> Outcome<(ProbeSummary, Analyzed)> {
+    let asked = Asked::of(opened, id)?;
+    let place = LaunchPaths::for_study(opened)?;
     let (mut runs, mut trials, mut probes) = (BTreeMap::new(), Vec::new(), BTreeSet::new());
     for run in asked.runs(opened.study.state()) {
         let point = run.intent.probe.as_ref().expect("only probing runs are taken");
@@ -80,7 +88,7 @@ pub fn summarize(context: &Context, study: Option<&str>, name: &str) -> Outcome<
     if probes.len() > MOST_REFINEMENTS {
         summary.next.clear();
     }
-    let name = opened.study.name.clone();
+    let name = &opened.study.name;
     let notes = notes(opened.study.state(), &asked, &summary, &runs);
     let content = ProbeSummary {
         schema: Default::default(),
@@ -101,12 +109,17 @@ pub fn summarize(context: &Context, study: Option<&str>, name: &str) -> Outcome<
         candidate: id.clone(),
         reference: Some(asked.reference),
         parameter: Some(asked.key),
+        span: content
+            .summary
+            .grid
+            .first()
+            .zip(content.summary.grid.last())
+            .map(|(first, last)| ProbedSpan { from: first.value, to: last.value }),
         runs: content.runs.iter().filter_map(|(key, run)| Some((key.clone(), run.manifest?))).collect(),
         file: String::new(),
         digest: Digest::ZERO,
     };
-    let written = write(context, &mut opened, &format!("probe-{id}.json"), &content, analyzed)?;
-    Ok(ProbeSummaryReport { name, written, content })
+    Ok((content, analyzed))
 }
 
 /// What a probe was about.

@@ -1,21 +1,17 @@
-//! Computes again what the ledger says about runs, from their files: lists of files, metrics, looks and verdicts. All of
-//! it must come out the same; what can't be computed any more is named with the reason.
+//! Computes again what the ledger says about runs, from their files: lists of files and metrics here, what follows from
+//! them in `replay`. All of it must come out the same; what can't be computed any more is named with the reason.
 
 use std::collections::BTreeSet;
 
 use rlxp_fs::FsExt;
-use rlxp_govern::documents::{Reading, Slug};
-use rlxp_govern::judge::{Bounds, Findings as Judging, Judgement, judge, runs_needed};
-use rlxp_govern::ledger::event::{Judged, Looked};
-use rlxp_govern::ledger::state::RunRecord;
-use rlxp_govern::ledger::{Event, Ledger};
+use rlxp_govern::documents::Reading;
+use rlxp_govern::ledger::Ledger;
 use rlxp_govern::machine::{RunEnd, RunState};
 use rlxp_govern::section::Section;
 use rlxp_govern::view::Study;
 use rlxp_types::Digest;
 
-use super::Findings;
-use crate::below::word_of;
+use super::{Findings, replay};
 use crate::context::Context;
 use crate::failure::Outcome;
 use crate::studies::clean::removed_from;
@@ -23,7 +19,6 @@ use crate::studies::extract::read_again;
 use crate::studies::files::launch_paths::{LaunchPaths, RunPaths};
 use crate::studies::files::paths::StudyPaths;
 use crate::studies::files::read::study_with;
-use crate::studies::judge::gather;
 use crate::studies::launch::Manifest;
 use crate::studies::study::status::counted;
 
@@ -47,7 +42,7 @@ pub(super) fn recompute(
     let study = study_with(context, place, ledger.clone())?;
     let there = check_files(context, &runs, ledger, found)?;
     check_metrics(context, &runs, &study, &there, found)?;
-    check_verdicts(context, &runs, &study, found)
+    replay::replay(context, place, &runs, &study, found)
 }
 
 /// The keys of runs whose files are all as they were when the runs ended.
@@ -207,165 +202,6 @@ fn check_metrics(
         found.not_checked.push(format!("metrics of {runs}, because metric_spec.yaml has changed since"));
     }
     Ok(())
-}
-
-/// Judges every candidate again, each time with the records before the verdict.
-fn check_verdicts(
-    context: &Context,
-    place: &LaunchPaths,
-    study: &Study,
-    found: &mut Findings,
-) -> Outcome<()> {
-    let mut replay = Replay { context, place, bounds: Bounds::recomputed(), expected: None, same: 0 };
-    // Of the records only the state they add up to is needed.
-    let (empty, _) = rlxp_govern::ledger::split(&[], true);
-    let mut past = Study { ledger: empty, ..study.clone() };
-    let records = &study.ledger.records;
-    for (index, record) in records.iter().enumerate() {
-        match (&record.event, records.get(index + 1).map(|next| &next.event)) {
-            (Event::Looked(looked), _) => replay.look(&past, record.seq, looked, found)?,
-            (Event::Judged(judged), _) => replay.verdict(&past, record.seq, judged, found)?,
-            // Judging completes a candidate that was still launched, so it was judged before this record.
-            (Event::Completed(completed), Some(Event::Judged(judged)))
-                if completed.candidate == judged.candidate && replay.expected.is_none() =>
-            {
-                replay.expected = replay.try_judge(&past, &judged.candidate)?;
-            }
-            (Event::Completed(_), _) => {}
-            _ => replay.expected = None,
-        }
-        // The chain was checked before.
-        if past.ledger.push(record.clone()).is_err() {
-            break;
-        }
-    }
-    if replay.same > 0 {
-        let (look, come) =
-            if replay.same == 1 { ("look or verdict", "comes") } else { ("looks and verdicts", "come") };
-        found.holds.push(format!("{} {look} {come} out the same", replay.same));
-    }
-    Ok(())
-}
-
-/// A ledger that is gone through again.
-struct Replay<'a> {
-    context: &'a Context,
-    place: &'a LaunchPaths,
-    bounds: Bounds,
-    /// What was found at a look and may be followed by a verdict, recorded together.
-    expected: Option<Judging>,
-    same: usize,
-}
-
-impl Replay<'_> {
-    fn look(&mut self, past: &Study, seq: u64, recorded: &Looked, found: &mut Findings) -> Outcome<()> {
-        self.expected = None;
-        let Some(again) = self.judge(past, seq, &recorded.candidate, found)? else { return Ok(()) };
-        if again.looked.as_ref() == Some(recorded) {
-            self.same += 1;
-        } else {
-            let (look, id) = (recorded.look, &recorded.candidate);
-            let message = format!("look {look} at {id} doesn't come out as it is recorded");
-            found.problem("look_differs", Some(seq + 1), message);
-        }
-        self.expected = Some(again);
-        Ok(())
-    }
-
-    fn verdict(&mut self, past: &Study, seq: u64, recorded: &Judged, found: &mut Findings) -> Outcome<()> {
-        let together = self.expected.take().filter(|before| before.candidate == recorded.candidate);
-        let was_looked_at =
-            past.state().candidates.get(&recorded.candidate).is_some_and(|record| !record.looks.is_empty());
-        // This version gives every verdict a reason, and looks before it decides.
-        if recorded.reason.is_empty() && !was_looked_at {
-            let id = &recorded.candidate;
-            found
-                .not_checked
-                .push(format!("the verdict on {id} in record {seq}: an earlier version made it"));
-            return Ok(());
-        }
-        // The code is what git has; it follows from the changes, not from the evidence.
-        let verdict_of =
-            |found: Judging| found.judged.map(|judged| Judged { code: recorded.code.clone(), ..judged });
-        if together.and_then(verdict_of).as_ref() == Some(recorded) {
-            self.same += 1;
-            return Ok(());
-        }
-        let Some(again) = self.judge(past, seq, &recorded.candidate, found)? else { return Ok(()) };
-        let again = verdict_of(again);
-        if again.as_ref() == Some(recorded) {
-            self.same += 1;
-        } else {
-            let said = |judged: &Judged| format!("{} ({})", word_of(&judged.verdict), judged.reason);
-            let now = again.as_ref().map_or_else(|| "none".to_owned(), said);
-            let inputs = match &again {
-                Some(again) if again.inputs != recorded.inputs => "; it was computed from something else",
-                _ => "",
-            };
-            let message = format!(
-                "the verdict on {} is recorded as {} and comes out as {now}{inputs}",
-                recorded.candidate,
-                said(recorded)
-            );
-            found.problem("verdict_differs", Some(seq + 1), message);
-        }
-        Ok(())
-    }
-
-    /// Judges a candidate as it was before a record; `None` if that can't be done any more.
-    fn judge(
-        &mut self,
-        past: &Study,
-        seq: u64,
-        candidate: &Slug,
-        found: &mut Findings,
-    ) -> Outcome<Option<Judging>> {
-        let Some(past) = as_validated(past, candidate) else {
-            found.not_checked.push(format!(
-                "record {seq} about {candidate}: the contract or another document has changed since"
-            ));
-            return Ok(None);
-        };
-        let needed = runs_needed(&past, candidate);
-        if let Some(key) = needed.iter().find(|key| self.is_gone(past.state().runs.get(*key))) {
-            let message = format!("record {seq} about {candidate}: the files of run {key} are gone");
-            found.not_checked.push(message);
-            return Ok(None);
-        }
-        let facts = gather(self.context, self.place, past.state(), &needed)?;
-        Ok(match judge(&past, candidate, &facts, &mut self.bounds) {
-            Judgement::Found(findings) => Some(*findings),
-            Judgement::NotYet(why) => {
-                let message = format!("record {seq} about {candidate} should not exist: {}", why.reason);
-                found.problem("verdict_differs", Some(seq + 1), message);
-                None
-            }
-        })
-    }
-
-    /// Judges a candidate as it was before a record, without saying why that can't be done.
-    fn try_judge(&mut self, past: &Study, candidate: &Slug) -> Outcome<Option<Judging>> {
-        self.judge(past, 0, candidate, &mut Findings::default())
-    }
-
-    fn is_gone(&self, run: Option<&RunRecord>) -> bool {
-        run.is_some_and(|run| {
-            !self.context.fs.is_folder(self.place.run(&run.intent.key).path()).unwrap_or(false)
-        })
-    }
-}
-
-/// The study with the candidate's file as it was validated, if the documents are those it was validated with. A file that
-/// was edited after its verdict changes nothing about the verdict.
-fn as_validated(past: &Study, candidate: &Slug) -> Option<Study> {
-    let validated = &past.state().candidates.get(candidate)?.validated;
-    let mut study = past.clone();
-    study.candidate_files.insert(candidate.to_string(), validated.file);
-    let shared = study.shared_parts();
-    // What is compared with may have changed since: then the verdict says so.
-    let differs = |name: &&String| validated.parts.get(*name) != shared[*name].as_ref();
-    let only_the_incumbent = shared.keys().filter(differs).all(|name| name == rlxp_govern::plan::INCUMBENT);
-    only_the_incumbent.then_some(study)
 }
 
 /// Names of a list that may be long.

@@ -82,6 +82,7 @@ impl Book {
             phases: phases.map(planned).to_vec(),
             base: Base::of_commit(&"a1".repeat(20)),
             programs: None,
+            effect: None,
         }))
     }
 
