@@ -15,6 +15,7 @@ mod mountain_car;
 mod observation;
 mod parts;
 mod pendulum;
+mod photo;
 mod taxi;
 
 use rlxp_env::View;
@@ -85,6 +86,7 @@ pub fn scene(view: &View, look: &Look<'_>) -> Scene {
         }
         View::Blackjack { .. } => blackjack::scene(view, look.choice()),
         View::Observation(ref row) => observation::scene(row, look),
+        View::Photo(ref photo) => photo::scene(photo),
     }
 }
 
@@ -98,5 +100,6 @@ pub fn steps_per_second(view: &View) -> u32 {
         View::Acrobot { .. } => 15,
         View::FrozenLake { .. } | View::CliffWalking { .. } | View::Taxi { .. } => 5,
         View::Blackjack { .. } | View::Observation(_) => 2,
+        View::Photo(photo) => photo.format.per_second,
     }
 }
