@@ -18,6 +18,7 @@ mod pendulum;
 mod photo;
 mod taxi;
 
+pub use photo::whole;
 use rlxp_env::View;
 
 use crate::scene::Scene;
