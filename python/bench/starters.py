@@ -69,6 +69,8 @@ the evaluations during training, so chance helped choose them, and on other epis
 |---|---|---|---|---|---|---|---|---|
 """
 
+APART = "## Environments of Gymnasium"
+
 
 def main():
     names = sys.argv[1:] or list(BOUNDS)
@@ -91,7 +93,10 @@ def main():
         rows[file] = f"| `{file}` | {steps:,} | {wanted} | {cells[0]} | {cells[1]} |"
         print(rows[file], flush=True)
     ordered = [rows[file] for name in BOUNDS if (file := f"ppo_{name}.yaml") in rows]
-    page.write_text(HEAD + "\n".join(ordered) + "\n")
+    # Scores in environments of Python are measured apart and kept.
+    apart = known.index(APART) if APART in known else len(known)
+    rest = "".join(f"\n{line}" for line in ["", *known[apart:]]) if known[apart:] else ""
+    page.write_text(HEAD + "\n".join(ordered) + rest + "\n")
     if failed:
         sys.exit(f"not met: {', '.join(sorted(set(failed)))}")
 

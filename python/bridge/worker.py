@@ -72,7 +72,7 @@ def make(gym, asked):
     """One instance, with the wrappers of the config around it."""
     kwargs, cap = dict(asked["kwargs"]), asked["max_episode_steps"]
     if asked.get("render_mode"):
-        kwargs.setdefault("render_mode", asked["render_mode"])
+        kwargs["render_mode"] = asked["render_mode"]
     env = None
     if ":" in asked["id"]:
         module, name = asked["id"].split(":", 1)
@@ -82,6 +82,8 @@ def make(gym, asked):
         for part in name.split("."):
             found = getattr(found, part, None)
         if callable(found):
+            if asked.get("render_mode"):
+                check_filmable(asked["id"], found)
             env = found(**kwargs)
             if not hasattr(env, "step") or not hasattr(env, "reset"):
                 raise Refused(f"{asked['id']} is not an environment: it has no step and reset")
@@ -102,6 +104,87 @@ def make(gym, asked):
             raise Refused(f"{type(inner).__name__} keeps running means that can't be saved; use `{key}: true` instead")
         inner = inner.__dict__.get("env")
     return env
+
+
+HOW_TO_DRAW = ("take `render_mode=None` in `__init__`, keep it as `self.render_mode`, set `metadata = "
+               "{\"render_modes\": [\"rgb_array\"], \"render_fps\": 30}` and return an array of shape (height, width, 3) "
+               "and type uint8 from `render`")
+
+
+def check_filmable(name, made):
+    """Refuses a class that doesn't take a render mode, before Python's TypeError does."""
+    import inspect
+
+    try:
+        parameters = inspect.signature(made).parameters.values()
+    except (TypeError, ValueError):
+        return
+    if not any(one.name == "render_mode" or one.kind is one.VAR_KEYWORD for one in parameters):
+        raise Refused(f"{name} can't be filmed: its `__init__` takes no `render_mode`; {HOW_TO_DRAW}")
+
+
+def prepare_display():
+    """Lets pygame and MuJoCo draw without a screen. They read these variables when they are imported."""
+    import os
+
+    os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
+    os.environ.setdefault("SDL_AUDIODRIVER", "dummy")
+    if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY") or os.environ.get("MUJOCO_GL")):
+        import ctypes.util
+
+        for library, name in (("EGL", "egl"), ("OSMesa", "osmesa")):
+            if ctypes.util.find_library(library):
+                os.environ["MUJOCO_GL"] = name
+                break
+
+
+def picture(np, env):
+    """What the environment looks like now."""
+    modes = env.metadata.get("render_modes") or []
+    if "rgb_array" not in modes:
+        has = ", ".join(str(mode) for mode in modes) or "none"
+        raise Refused(f"it can't be filmed: its render modes are {has}, without rgb_array; {HOW_TO_DRAW}")
+    try:
+        drawn = env.render()
+    except Exception as error:
+        import os
+
+        text = f"{type(error).__name__}: {error}".splitlines()[0]
+        if any(word in text for word in ("GL", "gladLoad", "glfw", "display", "framebuffer")):
+            raise Refused(f"it can't draw without a screen ({text[:300]}); install libegl1 or libosmesa6, "
+                          f"or choose with MUJOCO_GL (now {os.environ.get('MUJOCO_GL', 'not set')})") from error
+        raise
+    array = np.asarray(drawn)
+    if array.ndim != 3 or array.shape[2] != 3 or array.dtype != np.uint8:
+        what = "None" if drawn is None else f"an array of shape {array.shape} and type {array.dtype}"
+        raise Refused(f"it can't be filmed: `render` returned {what}; {HOW_TO_DRAW}")
+    return array
+
+
+def first_picture(np, gym, asked):
+    """Size and rate of the pictures, from an instance of its own: drawing needs a reset, which would use up a seed."""
+    env = make(gym, asked)
+    try:
+        env.reset(seed=0)
+        height, width, _ = picture(np, env).shape
+        rate = env.metadata.get("render_fps") or 30
+    finally:
+        env.close()
+    return {"width": int(width), "height": int(height), "per_second": max(1, min(int(rate), 120))}
+
+
+def drawer(np, frames, watched):
+    """What draws a copy into the shared memory if rlx looks at it."""
+
+    def draw(copy, env):
+        if not watched[copy]:
+            return
+        array = picture(np, env)
+        if array.shape != frames[copy].shape:
+            raise Refused(f"its picture has shape {array.shape}; the first one had {frames[copy].shape}")
+        frames[copy] = array
+
+    return draw
 
 
 def time_limit(env):
@@ -277,8 +360,11 @@ class Copies:
         cap = time_limit(env)
         if cap is None:
             cap = getattr(spec, "max_episode_steps", None)
-        return {"observation_space": self.observed, "action_space": self.acted, "max_episode_steps": cap,
-                "reward_threshold": threshold, "versions": found, "sources": files}
+        answer = {"observation_space": self.observed, "action_space": self.acted, "max_episode_steps": cap,
+                  "reward_threshold": threshold, "versions": found, "sources": files}
+        if self.asked.get("render_mode"):
+            answer["frame"] = first_picture(self.np, self.gym, self.asked)
+        return answer
 
     def serve(self, layout, block):
         """Steps batches until rlx asks to leave."""
@@ -307,6 +393,7 @@ class Copies:
         operations, seeds = flat("operations", "B"), flat("seeds", "q")
         rewards, returns, lengths = flat("rewards", "d"), flat("episode_returns", "d"), flat("episode_lengths", "q")
         terminated, truncated, success = flat("terminated", "B"), flat("truncated", "B"), flat("success", "b")
+        draw = drawer(np, array("frames"), flat("watched", "B")) if "frames" in columns else None
         totals, steps = [0.0] * count, [0] * count
         encode, decode, sched_yield, getpid = self.encode, self.decode, os.sched_yield, os.getpid
         # rlx counts batches from 1 on and may have begun already.
@@ -379,6 +466,8 @@ class Copies:
                     if operation == RESET:
                         call = "reset"
                         reset(index)
+                        if draw:
+                            draw(copy, envs[index])
                         continue
                     call = "step"
                     answer = envs[index].step(decode(actions[index]))
@@ -402,6 +491,9 @@ class Copies:
                             write(observations[index], observation)
                     else:
                         write(observations[index], observation)
+                    if draw:
+                        call = "render"
+                        draw(copy, envs[index])
             except BaseException as error:
                 fail(call, first + index, error)
             control[DONE] = seen
@@ -446,6 +538,8 @@ def main():
             continue
         message = json.loads(line)
         if "make" in message:
+            if message["make"].get("render_mode"):
+                prepare_display()
             try:
                 copies = Copies(numpy, gymnasium, message["make"], message["first"], message["count"])
                 answer = copies.describe()

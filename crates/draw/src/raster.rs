@@ -62,6 +62,7 @@ impl Scene {
                     draw_shape(&mut pixmap, path, *fill, stroke.as_ref(), scale, clip.mask.as_ref());
                 }
                 Item::Text(text) => draw_text(&mut pixmap, text, scale),
+                Item::Image { area, pixels } => draw_image(&mut pixmap, *area, pixels, scale),
             }
         }
         pixmap
@@ -82,6 +83,19 @@ impl Frame {
         pixmap.draw_pixmap(0, 0, source, &paint, Transform::identity(), None);
         pixmap.encode_png().expect("a picture in memory can always be encoded")
     }
+}
+
+/// Stretches pixels over an area.
+fn draw_image(pixmap: &mut Pixmap, area: Rect, pixels: &Frame, scale: f32) {
+    let source = tiny_skia::PixmapRef::from_bytes(&pixels.rgba, pixels.width, pixels.height)
+        .expect("four bytes per pixel");
+    let across = area.width * scale / pixels.width as f32;
+    let down = area.height * scale / pixels.height as f32;
+    let transform = Transform::from_row(across, 0.0, 0.0, down, area.x * scale, area.y * scale);
+    // A few large pixels stay sharp.
+    let quality = if across >= 2.0 { FilterQuality::Nearest } else { FilterQuality::Bilinear };
+    let paint = PixmapPaint { quality, ..PixmapPaint::default() };
+    pixmap.draw_pixmap(0, 0, source, &paint, transform, None);
 }
 
 /// The mask of the last clip: neighbours in a scene mostly share one.

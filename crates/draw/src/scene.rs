@@ -1,8 +1,11 @@
 //! What can be drawn: shapes with fill and stroke, and texts, one after the
 //! other, later ones above earlier ones.
 
+use std::sync::Arc;
+
 use crate::color::Color;
 use crate::path::Path;
+use crate::raster::Frame;
 
 /// A level rectangle.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -120,6 +123,12 @@ pub enum Item {
         clip: Option<Rect>,
     },
     Text(Text),
+    /// Pixels, stretched over an area.
+    Image {
+        area: Rect,
+        /// Opaque pixels.
+        pixels: Arc<Frame>,
+    },
 }
 
 /// A picture before it is drawn.
@@ -157,6 +166,15 @@ impl Scene {
         self.items.push(Item::Shape { path, fill, stroke, clip });
     }
 
+    /// Adds an image, as large as fits into the middle of `area`.
+    pub fn image(&mut self, area: Rect, pixels: Frame) {
+        let (width, height) = (pixels.width as f32, pixels.height as f32);
+        let scale = (area.width / width).min(area.height / height);
+        let (width, height) = (width * scale, height * scale);
+        let (x, y) = (area.x + (area.width - width) / 2.0, area.y + (area.height - height) / 2.0);
+        self.items.push(Item::Image { area: Rect::new(x, y, width, height), pixels: Arc::new(pixels) });
+    }
+
     /// Adds a text.
     pub fn text(&mut self, text: Text) {
         self.items.push(Item::Text(text));
@@ -183,6 +201,13 @@ impl Scene {
                         Rect::new(left, top, clip.width * scale, clip.height * scale)
                     })),
                 },
+                Item::Image { area, pixels } => {
+                    let (left, top) = moved((area.x, area.y));
+                    Item::Image {
+                        area: Rect::new(left, top, area.width * scale, area.height * scale),
+                        pixels,
+                    }
+                }
                 Item::Text(text) => {
                     let (left, top) = moved((text.x, text.y));
                     Item::Text(Text { x: left, y: top, size: text.size * scale, ..text })

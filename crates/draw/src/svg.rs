@@ -77,6 +77,17 @@ impl Scene {
                     out.push_str(if clip.is_some() { "</svg>\n" } else { "\n" });
                 }
                 Item::Text(text) => write_text(&mut out, text),
+                Item::Image { area, pixels } => {
+                    let (x, y, w, h) =
+                        (Number(area.x), Number(area.y), Number(area.width), Number(area.height));
+                    let data = STANDARD.encode(pixels.to_png());
+                    put(
+                        &mut out,
+                        format_args!(
+                            "<image x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\" preserveAspectRatio=\"none\" href=\"data:image/png;base64,{data}\"/>\n"
+                        ),
+                    );
+                }
             }
         }
         out.push_str("</svg>\n");

@@ -135,6 +135,8 @@ pub trait VectorEnv: Send {
     fn view(&self, _copy: usize) -> Option<View> {
         None
     }
+    /// Which copies are looked at from the next reset or step on. Where drawing is slow, others have no view.
+    fn watch(&mut self, _copies: &[bool]) {}
     /// Whether to keep what copies look like when their episode ends. A copy
     /// restarts within the step that ended it, so [`VectorEnv::view`] never
     /// shows an end.

@@ -1,10 +1,12 @@
-//! What a person would see of one copy of a native environment: its state as
-//! plain data, without colours or pixels.
+//! What a person would see of one copy of an environment: the state of a native one as plain data, without colours
+//! or pixels; the picture that an environment of Python draws of itself.
 //!
 //! Observations are made for networks and leave out what a picture needs: a
 //! FrozenLake observation is a bare number that doesn't know its map. A view
 //! is exact, so two states that differ in anything that matters give views
 //! that differ.
+
+use crate::photo::Photo;
 
 /// One copy as a person would see it. Lengths, angles (radians) and velocities
 /// are those of the environment's own physics; rows count from the top and
@@ -117,6 +119,8 @@ pub enum View {
     },
     /// An environment without its own picture: its observation row.
     Observation(Vec<f32>),
+    /// A picture that the environment drew of itself.
+    Photo(Photo),
 }
 
 /// A piece of a lake.

@@ -27,6 +27,9 @@ macro_rules! delegate {
         fn view(&self, copy: usize) -> Option<View> {
             self.inner.view(copy)
         }
+        fn watch(&mut self, copies: &[bool]) {
+            self.inner.watch(copies);
+        }
         fn record_final_views(&mut self, on: bool) {
             self.inner.record_final_views(on);
         }

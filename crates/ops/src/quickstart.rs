@@ -14,7 +14,7 @@ use crate::insight::runs::{RunInfo, info};
 use crate::studies::files::refuse_governed_at;
 use crate::training::config::Checked;
 use crate::training::eval::{EvalReport, EvalRequest, FIRST_SEED, eval};
-use crate::training::init::init;
+use crate::training::init::{Template, init};
 use crate::training::train::{TrainRequest, train};
 
 /// The starter that is trained.
@@ -40,7 +40,7 @@ pub fn quickstart(
     events: Sink<'_>,
 ) -> Outcome<QuickstartReport> {
     refuse_governed_at(context, &context.folder.join(folder))?;
-    let project = init(context, folder)?;
+    let project = init(context, folder, Template::Native)?;
     let inside = Context { folder: project.path.clone(), folder_is_root: true, ..context.clone() };
     let request = TrainRequest {
         config: STARTER.into(),

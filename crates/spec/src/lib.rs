@@ -37,4 +37,4 @@ pub use reference::config_reference;
 pub use render::render;
 pub use snapshot::{SNAPSHOT_FORMAT, Snapshot, from_snapshot, to_snapshot, to_yaml};
 pub use source::{MAX_BYTES, OVERRIDES_NAME, Source};
-pub use starters::{Starter, starters};
+pub use starters::{GYMNASIUM_CLASS, GYMNASIUM_README, Starter, gymnasium_starters, starters};

@@ -26,10 +26,20 @@ macro_rules! starter {
     ($env_id:literal, $file_name:literal) => {
         Starter {
             env_id: $env_id,
-            file_name: $file_name,
+            file_name: base_name($file_name),
             text: include_str!(concat!("../starters/", $file_name)),
         }
     };
+}
+
+/// What follows the last slash.
+const fn base_name(path: &'static str) -> &'static str {
+    let bytes = path.as_bytes();
+    let mut at = bytes.len();
+    while at > 0 && bytes[at - 1] != b'/' {
+        at -= 1;
+    }
+    path.split_at(at).1
 }
 
 const STARTERS: &[Starter] = &[
@@ -46,11 +56,30 @@ const STARTERS: &[Starter] = &[
     starter!("Blackjack-v1", "ppo_blackjack.yaml"),
 ];
 
+const GYMNASIUM: &[Starter] = &[
+    starter!("corridor:Corridor", "gymnasium/ppo_corridor.yaml"),
+    starter!("LunarLander-v3", "gymnasium/ppo_lunarlander.yaml"),
+    starter!("BipedalWalker-v3", "gymnasium/ppo_bipedalwalker.yaml"),
+    starter!("HalfCheetah-v5", "gymnasium/ppo_halfcheetah.yaml"),
+    starter!("Hopper-v5", "gymnasium/ppo_hopper.yaml"),
+    starter!("minigrid:MiniGrid-Empty-Random-5x5-v0", "gymnasium/ppo_minigrid_empty.yaml"),
+];
+
+/// An environment of Python to start from.
+pub const GYMNASIUM_CLASS: &str = include_str!("../starters/gymnasium/corridor.py");
+/// The README of that project.
+pub const GYMNASIUM_README: &str = include_str!("../starters/gymnasium/README.md");
+
 const ALIASES: &[(&str, &str)] = &[("Taxi-v3", "Taxi-v4")];
 
 /// Every starter, simplest environment first.
 pub fn starters() -> &'static [Starter] {
     STARTERS
+}
+
+/// Starters for environments of Python, the one of [`GYMNASIUM_CLASS`] first.
+pub fn gymnasium_starters() -> &'static [Starter] {
+    GYMNASIUM
 }
 
 /// The training settings of an environment's starter. What it says about the
@@ -70,4 +99,20 @@ fn layer(starter: &Starter) -> Layer {
     assert!(problems.is_empty(), "embedded {}: {problems:?}", starter.file_name);
     layer.values.retain(|path, _| path.contains('.') && path != "env.id");
     layer
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn starters_for_python_are_valid_and_named_after_their_file() {
+        for starter in GYMNASIUM {
+            let found = layer(starter);
+            assert!(!found.values.is_empty(), "{}", starter.file_name);
+            let name = starter.file_name.strip_suffix(".yaml").expect("a YAML file");
+            assert!(starter.text.contains(&format!("\nrun_name: {name}\n")), "{name}");
+            assert!(starter.text.contains(starter.env_id), "{name}");
+        }
+    }
 }

@@ -272,3 +272,174 @@ fn what_is_missing_is_said_before_anything_is_written() {
     project.rlx("train c.yaml --set env.python=.venv/bin/python --set algo.total_timesteps=200").expect(0);
     assert_eq!(run_folders(project.folder()).len(), 1);
 }
+
+/// Every kind of space as observation and as action, each with a choice that pays; `render` draws what was chosen.
+const SPACES: &str = r#"
+import gymnasium as gym
+import numpy as np
+from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Tuple
+
+OBSERVED = {
+    "box8": Box(0, 255, (2, 3), np.uint8), "box64": Box(-5, 5, (2, 1, 2), np.float64),
+    "whole": Box(-4, 9, (3,), np.int16), "discrete": Discrete(4, start=-2), "multi": MultiDiscrete([[3, 2], [4, 5]]),
+    "binary": MultiBinary((2, 2)),
+    "nested": Dict({"b": Tuple((Discrete(3), Box(-1, 1, (2,), np.float32))), "a": MultiDiscrete([2, 3]),
+                    "c": MultiBinary(2)}),
+}
+ACTED = {
+    "discrete": (Discrete(3, start=5), 7), "multi": (MultiDiscrete([3, 2, 4]), [2, 0, 3]),
+    "grid": (MultiDiscrete([[3, 2], [2, 4]]), [[2, 0], [1, 3]]),
+    "binary": (MultiBinary(4), [1, 0, 0, 1]), "box": (Box(-1, 1, (2, 2), np.float64), [[0.5, -0.5], [0.5, -0.5]]),
+    "whole": (Box(0, 6, (2,), np.int32), [3, 1]),
+}
+
+
+class Bandit(gym.Env):
+    """Pays for actions near the right one; its observation says nothing."""
+
+    metadata = {"render_modes": ["rgb_array"], "render_fps": 7}
+
+    def __init__(self, observed="discrete", acted="discrete", check=False, render_mode=None):
+        self.observation_space = OBSERVED[observed]
+        self.action_space, right = ACTED[acted]
+        self.right, self.check, self.render_mode = np.asarray(right), check, render_mode
+        self.drawn = 0
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.steps = 0
+        self.observation_space.seed(int(self.np_random.integers(1 << 30)))
+        return self.observation_space.sample(), {}
+
+    def step(self, action):
+        assert self.action_space.contains(action), (action, self.action_space)
+        self.steps += 1
+        wrong = np.abs(np.asarray(action, np.float64) - self.right)
+        reward = 1.0 - float(wrong.mean()) if isinstance(self.action_space, Box) else float((wrong == 0).mean())
+        return self.observation_space.sample(), reward, False, self.steps == 4, {}
+
+    def render(self):
+        picture = np.zeros((40, 60, 3), np.uint8)
+        picture[:, : 15 * self.steps] = (200, 0, 0)
+        return picture
+
+
+class Unfilmed(Bandit):
+    metadata = {"render_modes": ["human"]}
+
+
+class Changing(Bandit):
+    def render(self):
+        self.drawn += 1
+        return np.zeros((40, 60 + 10 * (self.drawn > 2), 3), np.uint8)
+"#;
+
+fn spaces_project() -> Project {
+    let project = project();
+    project.write("envs/kinds.py", SPACES);
+    project.write(
+        "k.yaml",
+        "run_name: k\nenv: {id: 'kinds:Bandit', num_envs: 8}\n\
+         algo: {total_timesteps: 9600, rollout_steps: 24, batch_size: 48, learning_rate: 0.01, gamma: 0.5}\n\
+         policy: {hidden_sizes: [8]}\neval: {every: 9600, episodes: 5}\n",
+    );
+    project
+}
+
+#[test]
+fn every_kind_of_action_is_learned_in_seconds() {
+    let project = spaces_project();
+    for (acted, least) in
+        [("discrete", 3.9), ("multi", 3.9), ("grid", 3.9), ("binary", 3.9), ("box", 3.5), ("whole", 3.4)]
+    {
+        let set = format!("env.kwargs={{acted: {acted}}}");
+        project.rlx_with(&["train", "k.yaml", "--set", &set]).expect(0);
+        let ran = project.rlx("eval --run @last --episodes 5 --json").expect(0);
+        let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+        let mean = last_mean(&report).unwrap_or_else(|| panic!("{acted}: {report}"));
+        assert!(mean >= least, "{acted}: {mean}");
+    }
+}
+
+/// The mean return of the last policy in a report of `rlx eval`.
+fn last_mean(report: &Value) -> Option<f64> {
+    match report {
+        Value::Object(fields) => match fields.get("mean_return").or_else(|| fields.get("mean")) {
+            Some(mean) if mean.is_number() => mean.as_f64(),
+            _ => fields.values().filter_map(last_mean).last(),
+        },
+        Value::Array(items) => items.iter().filter_map(last_mean).last(),
+        _ => None,
+    }
+}
+
+#[test]
+fn every_kind_of_observation_is_read_as_gymnasium_flattens_it() {
+    let project = spaces_project();
+    for observed in ["box8", "box64", "whole", "discrete", "multi", "binary", "nested"] {
+        let set = format!("env.kwargs={{observed: {observed}}}");
+        project.rlx_with(&["train", "k.yaml", "--set", "algo.total_timesteps=192", "--set", &set]).expect(0);
+        let ran = project.rlx("inspect @last --episodes 2 --states 5 --seed 90 --json").expect(0);
+        let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+        let seen: Vec<Vec<f64>> = report["trajectory"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|moment| serde_json::from_value(moment["observation"].clone()).unwrap())
+            .collect();
+        // Indices of discrete spaces stay indices; everything else is what Gymnasium makes of it.
+        let program = format!(
+            "import json, sys; sys.path.insert(0, 'envs')\nimport numpy as np, gymnasium as gym, kinds\nrows = []\n\
+             for seed in (90, 91):\n    env = kinds.Bandit('{observed}')\n    o, _ = env.reset(seed=seed)\n    \
+             for _ in range(4):\n        s = env.observation_space\n        \
+             row = [int(o - s.start)] if isinstance(s, gym.spaces.Discrete) else np.ravel(o - s.start) if \
+             isinstance(s, gym.spaces.MultiDiscrete) else gym.spaces.flatten(s, o)\n        \
+             rows.append([float(np.float32(x)) for x in row])\n        o, *_ = env.step(np.int64(7))\n\
+             print(json.dumps(rows))"
+        );
+        let python = std::process::Command::new(project.path(".venv/bin/python"))
+            .args(["-c", &program])
+            .current_dir(project.folder())
+            .stderr(Stdio::inherit())
+            .output()
+            .unwrap();
+        let expected: Vec<Vec<f64>> = serde_json::from_slice(&python.stdout).unwrap();
+        // Where few states differ, more episodes are played.
+        assert!(seen.len() >= 8, "{observed}");
+        assert_eq!(seen[..8], expected, "{observed}");
+    }
+}
+
+#[test]
+fn an_environment_that_draws_itself_is_filmed_and_another_is_told_how() {
+    let project = spaces_project();
+    let short = ["--set", "algo.total_timesteps=192", "--set", "eval.every=192"];
+    project.rlx_with(&[&["train", "k.yaml"][..], &short].concat()).expect(0);
+    let ran = project.rlx("video @last --output a.gif --episodes 2 --json").expect(0);
+    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(report["frames_per_second"], 7, "{report}");
+    assert_eq!(report["episodes"][1]["shown_steps"], 4, "{report}");
+    project.rlx("video @last --output a.mp4 --grid 3 --overlay").expect(0);
+    project.rlx("report @last").expect(0);
+    for (class, expected) in [
+        ("Unfilmed", "its render modes are human, without rgb_array; take `render_mode=None`"),
+        ("Changing", "its picture has shape (40, 70, 3); the first one had (40, 60, 3)"),
+    ] {
+        let id = format!("env.id=kinds:{class}");
+        project.rlx_with(&[&["train", "k.yaml", "--set", &id][..], &short].concat()).expect(0);
+        let ran = project.rlx("video @last");
+        assert!(ran.stderr.contains(expected), "{class}: {}", ran.stderr);
+    }
+    assert_eq!(left_behind(&project), Vec::<String>::new());
+}
+
+#[test]
+fn a_project_of_the_template_trains_with_its_first_command() {
+    let project = project();
+    project.rlx("init . --template gymnasium").expect(0);
+    project.rlx("train configs/ppo_corridor.yaml").expect(0);
+    let ran = project.rlx("eval --run @last --episodes 20 --json").expect(0);
+    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(last_mean(&report), Some(1.0), "{report}");
+    project.rlx("video @last --output corridor.mp4").expect(0);
+}

@@ -217,7 +217,7 @@ mod tests {
             footer(&mut scene, &vec!["a note".to_owned(); count]);
             let words = scene.items.into_iter().map(|item| match item {
                 Item::Text(text) => text.words,
-                Item::Shape { .. } => String::new(),
+                Item::Shape { .. } | Item::Image { .. } => String::new(),
             });
             words.collect::<Vec<_>>()
         };

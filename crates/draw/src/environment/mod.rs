@@ -15,8 +15,10 @@ mod mountain_car;
 mod observation;
 mod parts;
 mod pendulum;
+mod photo;
 mod taxi;
 
+pub use photo::whole;
 use rlxp_env::View;
 
 use crate::scene::Scene;
@@ -85,6 +87,7 @@ pub fn scene(view: &View, look: &Look<'_>) -> Scene {
         }
         View::Blackjack { .. } => blackjack::scene(view, look.choice()),
         View::Observation(ref row) => observation::scene(row, look),
+        View::Photo(ref photo) => photo::scene(photo),
     }
 }
 
@@ -98,5 +101,6 @@ pub fn steps_per_second(view: &View) -> u32 {
         View::Acrobot { .. } => 15,
         View::FrozenLake { .. } | View::CliffWalking { .. } | View::Taxi { .. } => 5,
         View::Blackjack { .. } | View::Observation(_) => 2,
+        View::Photo(photo) => photo.format.per_second,
     }
 }

@@ -122,7 +122,7 @@ fn parallel(axes: usize, lines: usize) -> ParallelChart {
 fn texts(scene: &Scene) -> Vec<&str> {
     let words = scene.items.iter().filter_map(|item| match item {
         Item::Text(text) => Some(text.words.as_str()),
-        Item::Shape { .. } => None,
+        Item::Shape { .. } | Item::Image { .. } => None,
     });
     words.collect()
 }

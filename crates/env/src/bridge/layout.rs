@@ -5,6 +5,8 @@
 
 use serde::Serialize;
 
+use crate::photo::PhotoFormat;
+
 /// Bytes of a cache line.
 const LINE: usize = 64;
 /// Most groups that copies form.
@@ -54,6 +56,12 @@ pub struct Columns {
     pub episode_returns: Column,
     /// Steps of an episode that ended.
     pub episode_lengths: Column,
+    /// Which copies are drawn after this batch; only if they are to be drawn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub watched: Option<Column>,
+    /// What they look like: rows, columns, then red, green and blue.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frames: Option<Column>,
 }
 
 /// The whole shared memory.
@@ -101,9 +109,24 @@ impl Layout {
             success: column("i1", 1, &each),
             episode_returns: column("<f8", 8, &each),
             episode_lengths: column("<i8", 8, &[copies]),
+            watched: None,
+            frames: None,
         };
         let size = end.next_multiple_of(LINE);
         Self { version: super::VERSION, size, workers, copies, agents, columns }
+    }
+
+    /// The same with room for a picture of every copy.
+    #[must_use]
+    pub fn with_frames(mut self, format: PhotoFormat) -> Self {
+        let watched = Column { offset: self.size, dtype: "u1", shape: vec![self.copies] };
+        let offset = (watched.offset + watched.len()).next_multiple_of(LINE);
+        let shape = vec![self.copies, format.height as usize, format.width as usize, 3];
+        let frames = Column { offset, dtype: "u1", shape };
+        self.size = (offset + frames.len()).next_multiple_of(LINE);
+        self.columns.watched = Some(watched);
+        self.columns.frames = Some(frames);
+        self
     }
 }
 
@@ -123,7 +146,8 @@ mod tests {
         for (workers, copies, agents, observations, actions) in
             [(1, 1, 1, 1, 1), (5, 16, 1, 8, 2), (3, 7, 4, 28_224, 6), (2, 0, 1, 4, 1)]
         {
-            let layout = Layout::new(workers, copies, agents, observations, actions);
+            let photo = PhotoFormat { width: 33, height: 21, per_second: 30 };
+            let layout = Layout::new(workers, copies, agents, observations, actions).with_frames(photo);
             let columns = serde_json::to_value(&layout.columns).unwrap();
             let mut end = workers * LINE;
             for (name, column) in columns.as_object().unwrap() {

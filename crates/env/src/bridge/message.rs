@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use rlxp_spec::config::{EnvConfig, Kwarg, WrapperConfig};
 use serde::{Deserialize, Serialize};
 
+use crate::photo::PhotoFormat;
 use crate::space::{Dtype, Space};
 
 /// What a worker is asked to create.
@@ -59,10 +60,21 @@ pub struct Described {
     pub max_episode_steps: Option<u64>,
     /// Return from which the environment counts as solved.
     pub reward_threshold: Option<f64>,
+    /// The pictures that it draws, if it was asked for them.
+    #[serde(default)]
+    frame: Option<FrameMessage>,
     /// Interpreter and packages with their versions.
     pub versions: BTreeMap<String, String>,
     /// The environment's own source files with their SHA-256.
     pub sources: BTreeMap<String, String>,
+}
+
+/// The pictures of an environment, as its first one is.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+struct FrameMessage {
+    width: u32,
+    height: u32,
+    per_second: u32,
 }
 
 /// A space as JSON can hold it: infinite bounds are null.
@@ -79,6 +91,12 @@ impl Described {
     /// What observations look like.
     pub fn observations(&self) -> Space {
         self.observation_space.space()
+    }
+
+    /// What its pictures look like, if it was asked for them.
+    pub fn photos(&self) -> Option<PhotoFormat> {
+        let FrameMessage { width, height, per_second } = self.frame?;
+        Some(PhotoFormat { width, height, per_second })
     }
 
     /// What actions look like.

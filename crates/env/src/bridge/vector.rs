@@ -5,9 +5,11 @@ use rlxp_types::Stream;
 use super::layout::Layout;
 use super::message::Described;
 use super::replay::{Divergence, Episode, digest, written};
+use crate::photo::{Photo, PhotoFormat};
 use crate::space::Space;
 use crate::state::{StateReader, StateWriter};
 use crate::vector::{Call, EnvError, StepBatch, VectorEnv};
+use crate::view::View;
 
 /// Name of the saved state.
 const KIND: &str = "bridge";
@@ -84,6 +86,9 @@ pub struct Bridged<W> {
     truncated: Vec<u8>,
     success: Vec<u8>,
     divergences: Vec<Divergence>,
+    photos: Option<PhotoFormat>,
+    /// Copies that were drawn after the last batch.
+    watched: Vec<bool>,
 }
 
 enum Mode {
@@ -110,7 +115,6 @@ impl<W: Workers> Bridged<W> {
         };
         Self {
             workers,
-            layout,
             observations: described.observations(),
             actions: described.actions(),
             step_cap: described.max_episode_steps,
@@ -123,6 +127,9 @@ impl<W: Workers> Bridged<W> {
             truncated: vec![0; copies],
             success: vec![0; copies],
             divergences: Vec::new(),
+            photos: described.photos().filter(|_| layout.columns.frames.is_some()),
+            watched: vec![false; copies],
+            layout,
         }
     }
 
@@ -411,6 +418,29 @@ impl<W: Workers> VectorEnv for Bridged<W> {
 
     fn divergences(&self) -> &[Divergence] {
         &self.divergences
+    }
+
+    fn watch(&mut self, copies: &[bool]) {
+        if let Some(column) = &self.layout.columns.watched {
+            let drawn: Vec<u8> = copies.iter().map(|watched| u8::from(*watched)).collect();
+            self.workers.write_u8(column.offset, &drawn);
+            self.watched = copies.to_vec();
+        }
+    }
+
+    fn view(&self, copy: usize) -> Option<View> {
+        let (format, column) = self.photos.zip(self.layout.columns.frames.as_ref())?;
+        if !*self.watched.get(copy)? {
+            return None;
+        }
+        let mut rgb = vec![0; format.bytes()];
+        self.workers.read_u8(column.offset + copy * format.bytes(), &mut rgb);
+        Some(View::Photo(Photo::new(format, &rgb)))
+    }
+
+    /// Copies that play one episode stay where it ended.
+    fn final_view(&self, copy: usize) -> Option<View> {
+        matches!(self.mode, Mode::Episodes(_)).then(|| self.view(copy)).flatten()
     }
 }
 

@@ -158,7 +158,7 @@ pub fn video(
     let (found, about_seeds) = CheckpointRef::find(context, &request.checkpoint)?;
     let permit = permit_training(context, found.run.path())?;
     let config = config_of(&found.run)?;
-    let python = Python::of_run(permit, context, &found.run, &config)?;
+    let python = Python::of_run(permit, context, &found.run, &config)?.filming();
     let table = python.table();
     let sources = Sources::new(&table);
     let (_, actions) = sources.spaces(&config.env).map_err(rlxp_learn::LearnError::from)?;

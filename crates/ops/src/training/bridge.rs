@@ -87,6 +87,8 @@ pub(crate) struct Python {
     workers: usize,
     idle: Arc<Mutex<Vec<Pool>>>,
     described: Mutex<Option<Described>>,
+    /// Whether environments draw themselves.
+    filming: bool,
 }
 
 impl Python {
@@ -106,7 +108,12 @@ impl Python {
         };
         let workers = if env.workers > 0 { env.workers } else { workers.max(1) };
         let (idle, described) = (Arc::default(), Mutex::new(None));
-        Ok(Self { permit: Arc::new(permit), command, workers, idle, described })
+        Ok(Self { permit: Arc::new(permit), command, workers, idle, described, filming: false })
+    }
+
+    /// The same, whose environments draw pictures of themselves.
+    pub(crate) fn filming(self) -> Self {
+        Self { filming: true, ..self }
     }
 
     /// That of an existing run.
@@ -148,7 +155,8 @@ impl Python {
             None => Pool::new(Arc::clone(&self.permit), command.clone(), order.config.timeout)?,
         };
         let copies = order.copies.len();
-        let instances = Instances::of(order.config, order.default_step_cap);
+        let mut instances = Instances::of(order.config, order.default_step_cap);
+        instances.render_mode = self.filming.then_some("rgb_array");
         let (layout, described) = pool.make(&instances, copies, self.workers)?;
         *self.described.lock().unwrap_or_else(PoisonError::into_inner) = Some(described.clone());
         let seeds = match (order.copies, order.config.seed) {

@@ -28,6 +28,37 @@ const ENV_EXAMPLE: &str = "\
 # WANDB_API_KEY=
 ";
 
+/// What a new project starts from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Template {
+    /// Starter configs of the built-in environments.
+    #[default]
+    Native,
+    /// A Gymnasium environment of the project's own, and starter configs of well-known ones.
+    Gymnasium,
+}
+
+impl Template {
+    /// Its starter configs, the one to train first in front.
+    fn starters(self) -> &'static [rlxp_spec::Starter] {
+        match self {
+            Self::Native => rlxp_spec::starters(),
+            Self::Gymnasium => rlxp_spec::gymnasium_starters(),
+        }
+    }
+
+    /// Its other files.
+    fn files(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Self::Native => &[],
+            Self::Gymnasium => &[
+                ("envs/corridor.py", rlxp_spec::GYMNASIUM_CLASS),
+                ("README.md", rlxp_spec::GYMNASIUM_README),
+            ],
+        }
+    }
+}
+
 #[derive(Debug, Serialize)]
 pub struct InitReport {
     /// The project folder.
@@ -46,7 +77,7 @@ fn config_name(starter: &rlxp_spec::Starter) -> String {
 }
 
 /// Makes a project in `name`. Existing files stay as they are.
-pub fn init(context: &Context, name: &str) -> Outcome<InitReport> {
+pub fn init(context: &Context, name: &str, template: Template) -> Outcome<InitReport> {
     let fs = context.fs.as_ref();
     let path = context.folder.join(name);
     if fs.is_file(&path)? {
@@ -59,7 +90,7 @@ pub fn init(context: &Context, name: &str) -> Outcome<InitReport> {
     fs.remove_abandoned(context.machine.as_ref(), &path);
     // A new project appears whole or not at all.
     let building = if fresh { fs.temporary_beside(&path) } else { path.clone() };
-    let result = fill(context, &building).and_then(|report| {
+    let result = fill(context, &building, template).and_then(|report| {
         if fresh {
             fs.rename_new(&building, &path)?;
             if let Some(parent) = path.parent() {
@@ -73,11 +104,11 @@ pub fn init(context: &Context, name: &str) -> Outcome<InitReport> {
         let _ = fs.remove_dir_all(&building);
     }
     let (written, kept) = result?;
-    let configs = rlxp_spec::starters().iter().map(config_name).collect();
+    let configs = template.starters().iter().map(config_name).collect();
     Ok(InitReport { path, configs, written, kept })
 }
 
-fn fill(context: &Context, root: &Path) -> Outcome<(Vec<String>, Vec<String>)> {
+fn fill(context: &Context, root: &Path, template: Template) -> Outcome<(Vec<String>, Vec<String>)> {
     let fs = context.fs.as_ref();
     let (mut written, mut kept) = (Vec::new(), Vec::new());
     let mut put = |name: String, text: &str| -> Outcome<()> {
@@ -95,8 +126,11 @@ fn fill(context: &Context, root: &Path) -> Outcome<(Vec<String>, Vec<String>)> {
     }
     put(".gitignore".into(), GITIGNORE)?;
     put(".env.example".into(), ENV_EXAMPLE)?;
-    for starter in rlxp_spec::starters() {
+    for starter in template.starters() {
         put(config_name(starter), starter.text)?;
+    }
+    for (name, text) in template.files() {
+        put((*name).to_owned(), text)?;
     }
     Ok((written, kept))
 }

@@ -1,7 +1,7 @@
 //! `rlx init`
 
-use clap::Args;
-use rlxp_ops::training::init::init;
+use clap::{Args, ValueEnum};
+use rlxp_ops::training::init::{Template, init};
 use rlxp_ops::{Context, Outcome};
 use rlxp_types::Exit;
 use rlxp_types::text::shell_word;
@@ -12,6 +12,7 @@ use crate::screen::Screen;
 const EXAMPLES: &str = "\
 Examples:
   rlx init demo
+  rlx init walker --template gymnasium
   rlx init .    # turn the current folder into a project; existing files are kept";
 
 /// Create a project with starter configs
@@ -23,11 +24,27 @@ Examples:
 pub(crate) struct Init {
     /// Project folder to create
     name: String,
+    /// What to start from
+    #[arg(long, value_enum, default_value_t)]
+    template: TemplateName,
+}
+
+#[derive(Clone, Copy, Default, ValueEnum)]
+enum TemplateName {
+    /// Starter configs of the built-in environments
+    #[default]
+    Native,
+    /// A Gymnasium environment of your own in envs/, and starter configs of LunarLander, HalfCheetah and others
+    Gymnasium,
 }
 
 impl Init {
     pub(crate) fn run(&self, context: &Context, screen: &Screen) -> Outcome<Exit> {
-        let report = init(context, &self.name)?;
+        let template = match self.template {
+            TemplateName::Native => Template::Native,
+            TemplateName::Gymnasium => Template::Gymnasium,
+        };
+        let report = init(context, &self.name, template)?;
         if screen.is_json() {
             screen.json(&report);
             return Ok(Exit::Yes);
@@ -46,7 +63,13 @@ impl Init {
                 screen.line(format!("added {written} to {}, kept {kept}", self.name));
             }
         }
-        screen.hint(&format!("cd {} && rlx train configs/ppo_cartpole.yaml", shell_word(&self.name)));
+        let name = shell_word(&self.name);
+        screen.hint(&match self.template {
+            TemplateName::Native => format!("cd {name} && rlx train configs/ppo_cartpole.yaml"),
+            TemplateName::Gymnasium => {
+                format!("cd {name} && rlx python setup && rlx train configs/ppo_corridor.yaml")
+            }
+        });
         Ok(Exit::Yes)
     }
 }

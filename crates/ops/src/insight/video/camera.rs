@@ -75,7 +75,9 @@ pub(super) fn record(
 
 /// Frames per second that suit the environment.
 pub(super) fn usual_rate(sources: Sources<'_>, config: &Config, seed: u64) -> Result<u32, LearnError> {
-    let env = sources.episodes(&evaluation_env(sources, config), &[seed], DEFAULT_STEP_CAP)?;
+    let mut env = sources.episodes(&evaluation_env(sources, config), &[seed], DEFAULT_STEP_CAP)?;
+    // An environment of Python says how fast it is with its first picture, which needs no episode.
+    env.watch(&[true]);
     Ok(steps_per_second(&env.view(0).unwrap_or(View::Observation(Vec::new()))))
 }
 
@@ -103,6 +105,25 @@ struct Camera {
 }
 
 impl Camera {
+    /// Before the first step every copy is looked at that will be shown.
+    fn watch_needed(&mut self) {
+        let watched: Vec<bool> =
+            (0..self.copies()).map(|copy| self.needed.contains_key(&(self.first + copy))).collect();
+        self.inner.watch(&watched);
+    }
+
+    /// After the next step, those of which another state is needed.
+    fn watch_next(&mut self, tape: &Tape) {
+        let is_needed = |copy: usize| {
+            let episode = self.first + copy;
+            let last = self.needed.get(&episode)?;
+            let recording = tape.recordings.get(&episode)?;
+            Some(!recording.over && recording.moments.len() as u64 <= *last)
+        };
+        let watched: Vec<bool> = (0..self.copies()).map(|copy| is_needed(copy) == Some(true)).collect();
+        self.inner.watch(&watched);
+    }
+
     fn row<'a>(&self, rows: &'a [f32], copy: usize) -> &'a [f32] {
         let width = self.inner.observation_space().width();
         &rows[copy * width..(copy + 1) * width]
@@ -127,6 +148,7 @@ impl VectorEnv for Camera {
     }
 
     fn reset(&mut self, observations: &mut [f32]) -> Result<(), EnvError> {
+        self.watch_needed();
         self.inner.reset(observations)?;
         self.observations = observations.to_vec();
         Ok(())
@@ -151,6 +173,7 @@ impl VectorEnv for Camera {
                 });
             }
         }
+        self.watch_next(&tape);
         self.inner.step(actions, out)?;
         for (episode, last) in watched {
             let copy = episode - self.first;
@@ -182,6 +205,10 @@ impl VectorEnv for Camera {
 
     fn view(&self, copy: usize) -> Option<View> {
         self.inner.view(copy)
+    }
+
+    fn watch(&mut self, copies: &[bool]) {
+        self.inner.watch(copies);
     }
 
     fn record_final_views(&mut self, on: bool) {

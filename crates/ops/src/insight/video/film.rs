@@ -5,9 +5,9 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::Builder;
 
-use rlxp_draw::environment::{HEIGHT, Look, WIDTH, scene};
+use rlxp_draw::environment::{HEIGHT, Look, WIDTH, scene, whole};
 use rlxp_draw::{Color, Frame};
-use rlxp_env::{EnvInfo, Space};
+use rlxp_env::{EnvInfo, Space, View};
 use rlxp_learn::Episode;
 use rlxp_types::Exit;
 use rlxp_types::text::shell_word;
@@ -276,11 +276,15 @@ impl<'a> Painter<'a> {
         let names =
             setting.names.map_or((&[][..], &[][..]), |info| (info.observation_names, info.action_names));
         let look = Look { action, observation_names: names.0, action_names: names.1 };
-        let mut picture = scene(view, &look);
+        let captioned = setting.overlay || chosen.label.is_some();
+        let mut picture = match view {
+            View::Photo(photo) if !captioned => whole(photo),
+            _ => scene(view, &look),
+        };
         let whole = shot.at == episode.length;
         if shot.over && setting.layout.is_grid {
             words::finished(&mut picture, episode, whole);
-        } else if setting.overlay || chosen.label.is_some() {
+        } else if captioned {
             let said = match action {
                 Some(row) if !shot.over => words::action(setting.actions, names.1, row),
                 _ => words::ending(episode, whole).to_owned(),

@@ -158,7 +158,10 @@ impl Pool {
         if let Some(problem) = observations.problem().or(actions.problem()) {
             return Err(StartError::Config(format!("rlx can't use its spaces: {problem}")));
         }
-        let layout = Layout::new(wanted, copies, 1, observations.width(), actions.width());
+        let mut layout = Layout::new(wanted, copies, 1, observations.width(), actions.width());
+        if let Some(format) = described.photos() {
+            layout = layout.with_frames(format);
+        }
         self.memory.resize(layout.size)?;
         self.sequence = 0;
         for worker in &self.workers[..wanted] {
