@@ -11,9 +11,7 @@ mod activation;
 mod avx2;
 mod portable;
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
-use rlxp_types::cpu::has_avx512;
+use rlxp_types::cpu::uses_avx512;
 
 use crate::aligned::Aligned;
 use crate::math::{has_avx2, vectorised};
@@ -88,21 +86,6 @@ macro_rules! if_avx2 {
             return avx2::$name($($argument),*);
         }
     };
-}
-
-/// Whether AVX-512 is left unused although the CPU has it.
-static WITHOUT_AVX512: AtomicBool = AtomicBool::new(false);
-
-/// Whether products use 512-bit registers.
-#[inline]
-fn uses_avx512() -> bool {
-    has_avx512() && !WITHOUT_AVX512.load(Ordering::Relaxed)
-}
-
-/// Leaves AVX-512 unused from now on, so that a benchmark can compare.
-#[doc(hidden)]
-pub fn without_avx512() {
-    WITHOUT_AVX512.store(true, Ordering::Relaxed);
 }
 
 /// Which SIMD path this CPU uses; recorded with a run, because the portable
@@ -267,7 +250,8 @@ pub(crate) fn weight_gradient(
 }
 
 vectorised! {
-    /// db += Σ_rows dy, in the order of the rows.
+    /// db += Σ_rows dy. Groups of 32 columns are summed in the order of the rows; a
+    /// remaining column in eight parts, rows 0, 8, 16 … first, which don't wait for each other.
     pub(crate) fn bias_gradient(rows: usize, dy: Rows<'_>, d_bias: &mut [f32]) {
         // A group of columns is summed in registers over all rows.
         const GROUP: usize = 32;
@@ -282,11 +266,12 @@ vectorised! {
             d_bias.iter_mut().zip(sums).for_each(|(gradient, sum)| *gradient += sum);
         }
         for (column, d_bias) in rest.iter_mut().enumerate() {
-            let mut sum = 0.0;
+            let mut parts = [0.0; 8];
             for row in 0..rows {
-                sum += dy.data[row * dy.stride + whole + column];
+                parts[row % 8] += dy.data[row * dy.stride + whole + column];
             }
-            *d_bias += sum;
+            let [a, b, c, d, e, f, g, h] = parts;
+            *d_bias += ((a + b) + (c + d)) + ((e + f) + (g + h));
         }
     }
 }

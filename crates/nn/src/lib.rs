@@ -25,8 +25,10 @@ mod vector;
 pub use actor_critic::ActorCritic;
 pub use adam::{Adam, MomentsMismatch, clip_global_norm, global_norm};
 pub use head::{Head, Noise};
-pub use kernel::{kernels, without_avx512};
+pub use kernel::kernels;
 pub use named::{ShapeMismatch, TensorProblem};
+#[doc(hidden)]
+pub use rlxp_types::cpu::without_avx512;
 pub use scratch::Scratch;
 pub use shape::{Activation, Input, Shape};
 pub use tensors::{Data, Tensor, Tensors, TensorsError};

@@ -13,6 +13,8 @@ struct Softmax<V> {
     /// Sum of exp(logit − largest), in the order of the choices.
     sum: V,
     log_sum: V,
+    /// Sum of exp(logit − largest)·(logit − largest), for the entropy.
+    weighted: V,
 }
 
 impl Block<'_> {
@@ -22,19 +24,28 @@ impl Block<'_> {
         for choice in 1..n {
             largest = largest.larger(self.column(offset + choice));
         }
-        let mut sum = V::splat(0.0);
+        let (mut sum, mut weighted) = (V::splat(0.0), V::splat(0.0));
         for choice in 0..n {
-            sum = sum.add(self.column::<V>(offset + choice).sub(largest).exp());
+            let difference = self.column::<V>(offset + choice).sub(largest);
+            let weight = difference.exp();
+            sum = sum.add(weight);
+            weighted = weighted.add(weight.mul(at_least_weightless(difference)));
         }
-        Softmax { largest, sum, log_sum: sum.ln() }
+        Softmax { largest, sum, log_sum: sum.ln(), weighted }
     }
 
-    /// logit − largest, but no less than −87: beyond it a choice has no weight,
-    /// and infinities would turn that nothing into NaN.
+    /// logit − largest, at least −87.
     #[inline(always)]
     fn shifted<V: Vector>(&self, column: usize, softmax: &Softmax<V>) -> V {
-        V::splat(-87.0).larger(self.column::<V>(column).sub(softmax.largest))
+        at_least_weightless(self.column::<V>(column).sub(softmax.largest))
     }
+}
+
+/// No less than −87: beyond it a choice has no weight, and infinities would turn
+/// that nothing into NaN.
+#[inline(always)]
+fn at_least_weightless<V: Vector>(difference: V) -> V {
+    V::splat(-87.0).larger(difference)
 }
 
 /// (number of the part, offset of its logits, number of choices), part by part.
@@ -59,13 +70,8 @@ fn log_prob<V: Vector>(block: &Block<'_>, softmax: &Softmax<V>, offset: usize, n
 
 /// H = log_sum − Σ p·(logit − largest).
 #[inline(always)]
-fn entropy<V: Vector>(block: &Block<'_>, softmax: &Softmax<V>, offset: usize, n: usize) -> V {
-    let mut weighted = V::splat(0.0);
-    for choice in 0..n {
-        let shifted = block.shifted(offset + choice, softmax);
-        weighted = weighted.add(shifted.exp().mul(shifted));
-    }
-    softmax.log_sum.sub(weighted.div(softmax.sum))
+fn entropy<V: Vector>(softmax: &Softmax<V>) -> V {
+    softmax.log_sum.sub(softmax.weighted.div(softmax.sum))
 }
 
 with_vectors! {
@@ -138,7 +144,7 @@ fn evaluate_with<V: Vector>(
         for (part, offset, n) in offsets(parts) {
             let softmax = block.softmax::<V>(offset, n);
             total = total.add(log_prob(&block, &softmax, offset, n, taken.column(part)));
-            total_entropy = total_entropy.add(entropy(&block, &softmax, offset, n));
+            total_entropy = total_entropy.add(entropy(&softmax));
         }
         log_probs[first..first + block.rows].copy_from_slice(&total.store()[..block.rows]);
         entropies[first..first + block.rows].copy_from_slice(&total_entropy.store()[..block.rows]);
@@ -167,7 +173,7 @@ fn gradient_with<V: Vector>(
         let taken = Block { data: &actions[first * parts.len()..], width: parts.len(), rows: block.rows };
         for (part, offset, n) in offsets(parts) {
             let softmax = block.softmax::<V>(offset, n);
-            let entropy = entropy(&block, &softmax, offset, n);
+            let entropy = entropy(&softmax);
             let action = taken.column::<V>(part);
             for choice in 0..n {
                 let shifted = block.shifted(offset + choice, &softmax);

@@ -2,7 +2,7 @@
 //! of AVX-512 where there are any.
 //!
 //! Every element of a product is one chain of fused multiply-adds in the order
-//! of the summed index (for output layers: eight chains, added in a fixed
+//! of the summed index (for output layers: 16 chains, added in a fixed
 //! order), whatever block it falls into. So a row's result depends neither on
 //! how many rows there are nor on where it stands.
 //!
@@ -15,7 +15,9 @@ mod pack;
 mod wide;
 
 use self::block::{Activate, Add, Left, PANEL, Right, Slope, panels as sum_panels};
-use super::{Linear, Panels, Rows, RowsMut, SlopeOf, activation, uses_avx512};
+use rlxp_types::cpu::uses_avx512;
+
+use super::{Linear, Panels, Rows, RowsMut, SlopeOf, activation};
 use crate::shape::Activation;
 
 /// Rows from which it pays to copy wide weights into panels first.

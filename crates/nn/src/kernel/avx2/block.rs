@@ -7,9 +7,10 @@
 
 use std::arch::x86_64::*;
 
+use rlxp_types::cpu::uses_avx512;
+
 use super::wide;
 use crate::kernel::activation::{TANH_LIMIT, TANH_P, TANH_Q};
-use crate::kernel::uses_avx512;
 use crate::shape::Activation;
 
 /// Columns of a block: two vectors.
