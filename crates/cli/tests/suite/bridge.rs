@@ -366,9 +366,9 @@ fn last_mean(report: &Value) -> Option<f64> {
     match report {
         Value::Object(fields) => match fields.get("mean_return").or_else(|| fields.get("mean")) {
             Some(mean) if mean.is_number() => mean.as_f64(),
-            _ => fields.values().filter_map(last_mean).last(),
+            _ => fields.values().filter_map(last_mean).next_back(),
         },
-        Value::Array(items) => items.iter().filter_map(last_mean).last(),
+        Value::Array(items) => items.iter().filter_map(last_mean).next_back(),
         _ => None,
     }
 }
