@@ -105,7 +105,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "a confirm seed serves twice",
-        file: "crates/govern/src/ledger/state.rs",
+        file: "crates/govern/src/ledger/state/launches.rs",
         find: "if once && self.used_seeds",
         replace: "if !once && self.used_seeds",
         package: "rlxp-govern",

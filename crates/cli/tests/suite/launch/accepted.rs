@@ -396,7 +396,7 @@ fn accepted_arguments_come_first() {
     let text = std::fs::read_to_string(repository.path("out.patch")).unwrap();
     assert!(text.contains("# Training also needs these arguments: --learning_rate=1.0\n"), "{text}");
     // The patches of candidates have no arguments, and the export doesn't say that they do.
-    let exported = repository.rlx("study export --to ../exported --json").expect(0).json();
+    let exported = repository.rlx("study export --to exported --json").expect(0).json();
     assert_eq!(exported["accepted"], json!([]), "{exported}");
     assert!(
         exported["warnings"].to_string().contains("accepted.patch lacks the value that slower sets"),

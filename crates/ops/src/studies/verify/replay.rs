@@ -5,10 +5,13 @@ mod analyses;
 mod code;
 mod verdicts;
 
+use std::collections::BTreeMap;
+
 use rlxp_govern::judge::{Bounds, Findings as Judging};
 use rlxp_govern::ledger::Event;
 use rlxp_govern::ledger::event::{Decided, Reverted};
 use rlxp_govern::view::Study;
+use rlxp_types::Digest;
 
 use super::Findings;
 use crate::context::Context;
@@ -32,6 +35,7 @@ pub(super) fn replay(
     let mut replay = Replay {
         context,
         runs,
+        documents: study.shared_parts(),
         past,
         bounds: Bounds::recomputed(),
         expected: None,
@@ -56,6 +60,8 @@ pub(super) fn replay(
 struct Replay<'a> {
     context: &'a Context,
     runs: &'a LaunchPaths,
+    /// The digests of the study's documents as they are now, which no record changes.
+    documents: BTreeMap<String, Option<Digest>>,
     /// The study before the record that is looked at.
     past: OpenStudy,
     bounds: Bounds,

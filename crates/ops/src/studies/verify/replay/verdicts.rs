@@ -5,7 +5,7 @@ use rlxp_govern::documents::Slug;
 use rlxp_govern::judge::{Findings as Judging, Judgement, judge, runs_needed};
 use rlxp_govern::ledger::event::{Decided, Judged, Looked, Reverted};
 use rlxp_govern::ledger::state::RunRecord;
-use rlxp_govern::view::Study;
+use rlxp_types::Digest;
 
 use super::{Follows, Replay};
 use crate::below::word_of;
@@ -106,20 +106,39 @@ impl Replay<'_> {
 
     /// Judges a candidate as it was before a record; `None` if that can't be done any more.
     fn judge(&mut self, seq: u64, candidate: &Slug, found: &mut Findings) -> Outcome<Option<Judging>> {
-        let Some(past) = as_validated(&self.past.study, candidate) else {
+        let Some(file) = self.validated_file(candidate) else {
             found.not_checked.push(format!(
                 "record {seq} about {candidate}: the contract or another document has changed since"
             ));
             return Ok(None);
         };
-        let needed = runs_needed(&past, candidate);
+        // A file that was edited after its verdict changes nothing about the verdict.
+        let name = candidate.to_string();
+        let present = self.past.study.candidate_files.insert(name.clone(), file);
+        let judged = self.judge_as_validated(seq, candidate, found);
+        let files = &mut self.past.study.candidate_files;
+        match present {
+            Some(present) => files.insert(name, present),
+            None => files.remove(&name),
+        };
+        judged
+    }
+
+    fn judge_as_validated(
+        &mut self,
+        seq: u64,
+        candidate: &Slug,
+        found: &mut Findings,
+    ) -> Outcome<Option<Judging>> {
+        let past = &self.past.study;
+        let needed = runs_needed(past, candidate);
         if let Some(key) = needed.iter().find(|key| self.is_gone(past.state().runs.get(*key))) {
             let message = format!("record {seq} about {candidate}: the files of run {key} are gone");
             found.not_checked.push(message);
             return Ok(None);
         }
         let facts = gather(self.context, self.runs, past.state(), &needed)?;
-        Ok(match judge(&past, candidate, &facts, &mut self.bounds) {
+        Ok(match judge(past, candidate, &facts, &mut self.bounds) {
             Judgement::Found(findings) => Some(*findings),
             Judgement::NotYet(why) => {
                 let message = format!("record {seq} about {candidate} should not exist: {}", why.reason);
@@ -127,6 +146,16 @@ impl Replay<'_> {
                 None
             }
         })
+    }
+
+    /// The digest of the file that the candidate was validated with, if the other documents are those of its validation.
+    /// What it is compared with may have changed since: then the verdict says so.
+    fn validated_file(&self, candidate: &Slug) -> Option<Digest> {
+        let validated = &self.past.study.state().candidates.get(candidate)?.validated;
+        let is_same = |(name, digest): (&String, &Option<Digest>)| {
+            name == rlxp_govern::plan::INCUMBENT || validated.parts.get(name) == digest.as_ref()
+        };
+        self.documents.iter().all(is_same).then_some(validated.file)
     }
 
     /// Judges a candidate as it was before a record, without saying why that can't be done.
@@ -139,17 +168,4 @@ impl Replay<'_> {
             !self.context.fs.is_folder(self.runs.run(&run.intent.key).path()).unwrap_or(false)
         })
     }
-}
-
-/// The study with the candidate's file as it was validated, if the documents are those it was validated with. A file that
-/// was edited after its verdict changes nothing about the verdict.
-fn as_validated(past: &Study, candidate: &Slug) -> Option<Study> {
-    let validated = &past.state().candidates.get(candidate)?.validated;
-    let mut study = past.clone();
-    study.candidate_files.insert(candidate.to_string(), validated.file);
-    let shared = study.shared_parts();
-    // What is compared with may have changed since: then the verdict says so.
-    let differs = |name: &&String| validated.parts.get(*name) != shared[*name].as_ref();
-    let only_the_incumbent = shared.keys().filter(differs).all(|name| name == rlxp_govern::plan::INCUMBENT);
-    only_the_incumbent.then_some(study)
 }
