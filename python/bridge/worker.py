@@ -44,6 +44,8 @@ def fail(call, copy, error, help=""):
     message = str(error).strip().splitlines()
     first = message[0] if message else ""
     what = first if isinstance(error, Refused) else type(error).__name__ + (": " + first if first else "")
+    if call == "render" and not isinstance(error, Refused):
+        what = "`render` failed: " + what
     send({"error": {"call": call, "copy": copy, "message": what[:1000] + help, "traceback": text}})
     sys.stdout.flush()
     sys.stderr.flush()
@@ -138,9 +140,14 @@ def prepare_display():
                 break
 
 
+# Pixels of the largest picture. Video players show less, and every copy has one in memory.
+LARGEST_PICTURE = 1 << 24
+
+
 def picture(np, env):
     """What the environment looks like now."""
-    modes = env.metadata.get("render_modes") or []
+    metadata = env.metadata
+    modes = (metadata.get("render_modes") if isinstance(metadata, dict) else None) or []
     if "rgb_array" not in modes:
         has = ", ".join(str(mode) for mode in modes) or "none"
         raise Refused(f"it can't be filmed: its render modes are {has}, without rgb_array; {HOW_TO_DRAW}")
@@ -150,14 +157,17 @@ def picture(np, env):
         import os
 
         text = f"{type(error).__name__}: {error}".splitlines()[0]
-        if any(word in text for word in ("GL", "gladLoad", "glfw", "display", "framebuffer")):
+        if any(word in text for word in ("OpenGL", "EGL", "OSMesa", "gladLoad", "GLFW", "X11", "video device")):
             raise Refused(f"it can't draw without a screen ({text[:300]}); install libegl1 or libosmesa6, "
                           f"or choose with MUJOCO_GL (now {os.environ.get('MUJOCO_GL', 'not set')})") from error
         raise
     array = np.asarray(drawn)
-    if array.ndim != 3 or array.shape[2] != 3 or array.dtype != np.uint8:
+    if array.ndim != 3 or array.shape[2] != 3 or array.dtype != np.uint8 or array.size == 0:
         what = "None" if drawn is None else f"an array of shape {array.shape} and type {array.dtype}"
         raise Refused(f"it can't be filmed: `render` returned {what}; {HOW_TO_DRAW}")
+    if array.shape[0] * array.shape[1] > LARGEST_PICTURE:
+        raise Refused(f"it can't be filmed: its picture has {array.shape[1]} x {array.shape[0]} pixels, more than "
+                      f"{LARGEST_PICTURE} in all; draw a smaller one")
     return array
 
 
@@ -167,10 +177,12 @@ def first_picture(np, gym, asked):
     try:
         env.reset(seed=0)
         height, width, _ = picture(np, env).shape
-        rate = env.metadata.get("render_fps") or 30
+        rate = env.metadata.get("render_fps", 30)
     finally:
         env.close()
-    return {"width": int(width), "height": int(height), "per_second": max(1, min(int(rate), 120))}
+    if isinstance(rate, bool) or not isinstance(rate, (int, float, np.number)) or not 0 < rate < float("inf"):
+        raise Refused(f"it can't be filmed: `metadata[\"render_fps\"]` is {rate!r}; it must be a number above 0")
+    return {"width": int(width), "height": int(height), "per_second": max(1, min(round(float(rate)), 120))}
 
 
 def drawer(np, frames, watched):
@@ -467,6 +479,7 @@ class Copies:
                         call = "reset"
                         reset(index)
                         if draw:
+                            call = "render"
                             draw(copy, envs[index])
                         continue
                     call = "step"

@@ -332,6 +332,31 @@ class Changing(Bandit):
     def render(self):
         self.drawn += 1
         return np.zeros((40, 60 + 10 * (self.drawn > 2), 3), np.uint8)
+
+
+class Empty(Bandit):
+    def render(self):
+        return np.zeros((0, 60, 3), np.uint8)
+
+
+class Huge(Bandit):
+    def render(self):
+        return np.broadcast_to(np.uint8(0), (5000, 5000, 3))
+
+
+class Timeless(Bandit):
+    metadata = {"render_modes": ["rgb_array"], "render_fps": float("nan")}
+
+
+class Bare(Bandit):
+    metadata = None
+
+
+class Failing(Bandit):
+    def render(self):
+        if self.steps == 2:
+            raise KeyError("display_name")
+        return super().render()
 "#;
 
 fn spaces_project() -> Project {
@@ -424,11 +449,17 @@ fn an_environment_that_draws_itself_is_filmed_and_another_is_told_how() {
     for (class, expected) in [
         ("Unfilmed", "its render modes are human, without rgb_array; take `render_mode=None`"),
         ("Changing", "its picture has shape (40, 70, 3); the first one had (40, 60, 3)"),
+        ("Empty", "`render` returned an array of shape (0, 60, 3) and type uint8; take `render_mode=None`"),
+        ("Huge", "its picture has 5000 x 5000 pixels, more than 16777216 in all; draw a smaller one"),
+        ("Timeless", "`metadata[\"render_fps\"]` is nan; it must be a number above 0"),
+        ("Bare", "its render modes are none, without rgb_array"),
+        ("Failing", "`render` failed: KeyError: 'display_name'"),
     ] {
         let id = format!("env.id=kinds:{class}");
         project.rlx_with(&[&["train", "k.yaml", "--set", &id][..], &short].concat()).expect(0);
-        let ran = project.rlx("video @last");
+        let ran = project.rlx("video @last --output failed.mp4");
         assert!(ran.stderr.contains(expected), "{class}: {}", ran.stderr);
+        assert!(!project.folder().join("failed.mp4").exists(), "{class}");
     }
     assert_eq!(left_behind(&project), Vec::<String>::new());
 }

@@ -79,8 +79,15 @@ fn probed_range(question: &Question<'_>, view: &CandidateView, answers: &mut Ans
                 None => Some(format!("{key} was not probed on the policies of the present incumbent")),
                 Some(ProbedSpan { from, to }) => {
                     let values = super::change::new_values(change);
-                    let outside = values.into_iter().find(|value| !(*value >= from && *value <= to));
-                    outside.map(|value| format!("{key} was probed from {from} to {to}, not at {value}"))
+                    let outside = values.iter().find(|value| !(**value >= from && **value <= to));
+                    match outside {
+                        Some(value) => Some(format!("{key} was probed from {from} to {to}, not at {value}")),
+                        // Removing a key leaves a default that nothing here knows.
+                        None if values.is_empty() => Some(format!(
+                            "{key} was probed from {from} to {to}; set it to a number between them"
+                        )),
+                        None => None,
+                    }
                 }
             },
         };

@@ -320,6 +320,13 @@ pub(crate) fn cases() -> Vec<Case> {
         set(&mut texts.candidate, "/requirements", json!({ "probe": "probe.json" }));
         change(texts, "to", json!(0.00002));
     });
+    // Without the key, training takes a default that was not probed.
+    texts(Validate, "not_probed", |texts| {
+        set(&mut texts.candidate, "/kind", json!("randomisation"));
+        set(&mut texts.candidate, "/requirements", json!({ "probe": "probe.json" }));
+        change(texts, "operation", json!("remove"));
+        remove(&mut texts.candidate, "/changes/0/to");
+    });
     texts(Validate, "not_probed", |texts| {
         set(&mut texts.candidate, "/kind", json!("randomisation"));
         set(&mut texts.candidate, "/requirements", json!({ "probe": "probe.json" }));

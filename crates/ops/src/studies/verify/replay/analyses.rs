@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use rlxp_fs::FsExt;
+use rlxp_govern::documents::{CandidateKind, Slug};
 use rlxp_govern::ledger::event::{Analysis, Analyzed};
 use rlxp_govern::view::Study;
 use rlxp_types::Digest;
@@ -22,6 +23,11 @@ const LONGEST: u64 = 16 << 20;
 impl Replay<'_> {
     /// Analyzes the same runs again.
     pub(super) fn analysis(&mut self, seq: u64, recorded: &Analyzed, found: &mut Findings) -> Outcome<()> {
+        if recorded.what == Analysis::Probe && !self.is_probe(&recorded.candidate) {
+            let message = format!("record {seq} summarizes {}, which is not a probe", recorded.candidate);
+            found.problem("analysis_differs", Some(seq + 1), message);
+            return Ok(());
+        }
         let computed = match recorded.what {
             Analysis::RewardReflection => {
                 let word = word_of_file(&recorded.file);
@@ -40,13 +46,20 @@ impl Replay<'_> {
             }
         };
         let (file, digest) = (recorded.file.clone(), Digest::hash(&bytes));
-        if *recorded == (Analyzed { file, digest, ..analyzed }) {
+        // Earlier versions didn't record the span.
+        let span = recorded.span.as_ref().and(analyzed.span.clone());
+        if *recorded == (Analyzed { file, digest, span, ..analyzed }) {
             self.same.analyses += 1;
         } else {
             let message = format!("{} doesn't come out as it is recorded in record {seq}", recorded.file);
             found.problem("analysis_differs", Some(seq + 1), message);
         }
         Ok(())
+    }
+
+    fn is_probe(&self, candidate: &Slug) -> bool {
+        let known = self.past.study.state().candidates.get(candidate);
+        known.is_some_and(|known| known.validated.kind == CandidateKind::Probe)
     }
 
     /// The files of the last analyses are those that were recorded.

@@ -20,15 +20,17 @@ impl Replay<'_> {
                 found.problem("accepted_code_differs", Some(seq + 1), message);
                 return Ok(());
             }
-            // Earlier versions recorded none.
-            (None, Verdict::Accepted) => {
+            // Earlier versions recorded neither code nor the effect of a candidate.
+            (None, Verdict::Accepted) if !self.has_effect(id) => {
                 found.not_checked.push(format!("the code of {id}: record {seq} has none"));
                 return Ok(());
             }
+            (None, Verdict::Accepted) => {}
             (None, _) => return Ok(()),
         }
         let Derived { code, files, named } = match derive(self.context, &self.past, id) {
             Ok(Some(derived)) => derived,
+            Ok(None) if recorded.code.is_none() => return Ok(()),
             Ok(None) => {
                 let message = format!("record {seq} has code of {id}, which trains with the contract's");
                 found.problem("accepted_code_differs", Some(seq + 1), message);
@@ -40,7 +42,7 @@ impl Replay<'_> {
             }
         };
         if Some(&code) != recorded.code.as_ref() {
-            let recorded = recorded.code.as_ref().map(said).unwrap_or_default();
+            let recorded = recorded.code.as_ref().map_or_else(|| "nothing".to_owned(), said);
             let message =
                 format!("the code of {id} is recorded as {recorded} and comes out as {}", said(&code));
             found.problem("accepted_code_differs", Some(seq + 1), message);
@@ -60,6 +62,11 @@ impl Replay<'_> {
             self.same.code += 1;
         }
         Ok(())
+    }
+
+    fn has_effect(&self, id: &Slug) -> bool {
+        let candidate = self.past.study.state().candidates.get(id);
+        candidate.is_some_and(|candidate| candidate.validated.effect.is_some())
     }
 
     /// Whether the candidate's ref names its commit.

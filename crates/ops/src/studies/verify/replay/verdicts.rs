@@ -32,10 +32,11 @@ impl Replay<'_> {
         self.follows = None;
         let together = self.expected.take().filter(|before| before.candidate == recorded.candidate);
         let candidates = &self.past.study.state().candidates;
-        let was_looked_at =
-            candidates.get(&recorded.candidate).is_some_and(|record| !record.looks.is_empty());
-        // This version gives every verdict a reason, and looks before it decides.
-        if recorded.reason.is_empty() && !was_looked_at {
+        let is_of_this_version = candidates
+            .get(&recorded.candidate)
+            .is_some_and(|record| !record.looks.is_empty() || record.validated.effect.is_some());
+        // This version records the effect of every candidate, gives every verdict a reason, and looks before it decides.
+        if recorded.reason.is_empty() && !is_of_this_version {
             let id = &recorded.candidate;
             found
                 .not_checked
