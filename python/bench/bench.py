@@ -18,6 +18,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import bridging
 import launching
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -338,7 +339,12 @@ GROUPS = {
     "looking": lambda rlx, options, rows: looking(rlx, rows),
     "governing": lambda rlx, options, rows: governing(rlx, rows),
     "extracting": lambda rlx, options, rows: extracting(rlx, rows),
+    "gymnasium": lambda rlx, options, rows: rows.extend(
+        bridging.rows(rlx.folder / "bridging", RELEASE, options.sb3, measure)
+    ),
 }
+
+NEED_SB3 = ("sb3", "gymnasium")
 
 
 def main():
@@ -352,7 +358,7 @@ def main():
     try:
         rlx = Rlx(folder)
         for group, measure_group in GROUPS.items():
-            if options.only in (None, group) and (group != "sb3" or options.sb3):
+            if options.only in (None, group) and (group not in NEED_SB3 or options.sb3):
                 before = len(rows)
                 measure_group(rlx, options, rows)
                 print(*rows[before:], sep="\n", file=sys.stderr)

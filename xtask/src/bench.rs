@@ -9,7 +9,14 @@ use crate::run::{Done, answer, cargo, root, show};
 use crate::setup;
 
 /// What the comparison needs; large, so it has a folder of its own.
-const SB3: [(&str, &str); 1] = [("stable-baselines3", "2.7.1")];
+/// Stable-Baselines3 takes Gymnasium below 1.3; Box2D and MuJoCo are for the environments of the bridge's rows.
+const SB3: [(&str, &str); 5] = [
+    ("stable-baselines3", "2.7.1"),
+    ("gymnasium", "1.2.3"),
+    ("box2d", "2.3.10"),
+    ("pygame", "2.6.1"),
+    ("mujoco", "4.0.0"),
+];
 
 /// The fastest peer on continuous control, compiled here against its headers.
 const RLTOOLS: [(&str, &str); 3] = [("rltools", "2.2.1"), ("mkl", "2026.2.0"), ("mkl-include", "2026.2.0")];
@@ -28,6 +35,7 @@ pub(crate) fn bench(compare: bool, only: Option<&str>) -> Done {
         ("rlxp-analyze", "campaign_speed"),
         ("rlxp-ops", "listing_speed"),
         ("rlxp-ops", "study_speed"),
+        ("rlxp-ops", "bridge_speed"),
     ] {
         build(&["--package", package, "--example", example])?;
     }
@@ -38,7 +46,9 @@ pub(crate) fn bench(compare: bool, only: Option<&str>) -> Done {
     }
     if compare {
         command.arg("--sb3").arg(sb3_python()?);
-        command.arg("--rltools").arg(rltools_program()?);
+        if only != Some("gymnasium") {
+            command.arg("--rltools").arg(rltools_program()?);
+        }
     }
     show(&mut command)
 }
@@ -127,8 +137,9 @@ fn sb3_python() -> Result<PathBuf, String> {
 }
 
 fn has_sb3(python: &Path) -> bool {
-    let ask = "from importlib.metadata import version; print(version('stable-baselines3'))";
-    answer(python, &["-c", ask]).as_deref() == Some(SB3[0].1)
+    let names = SB3.map(|(name, _)| format!("'{name}'")).join(", ");
+    let ask = format!("from importlib.metadata import version; print(*map(version, [{names}]))");
+    answer(python, &["-c", &ask]) == Some(SB3.map(|(_, version)| version).join(" "))
 }
 
 /// Compiles `rltools_pendulum.cpp` unless that was done before.

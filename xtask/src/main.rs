@@ -33,7 +33,7 @@ usage: cargo xtask <task>
   soak               kill training 500 times and a study's loop 200 times
   bench [--no-sb3]   measure speed and memory, write docs/benchmarks.md; installs
                      Stable-Baselines3 to compare with, unless told not to
-                     (--only sb3|reference|peak|two_cores|small|looking|governing|extracting measures one group)
+                     (--only sb3|reference|peak|two_cores|small|looking|governing|extracting|gymnasium measures one group)
   starters [NAME …]  train the starter configs over ten seeds each, write docs/starters.md
   verdicts           how often verdicts are wrong, simulated and over real trainings whose
                      answer is known, write docs/verdicts.md
@@ -58,7 +58,7 @@ fn main() -> ExitCode {
         ["attack"] => bench::attack(),
         ["soak"] => bench::soak(),
         ["bench"] => bench::bench(true, None),
-        ["bench", "--only", group] => bench::bench(group == "sb3", Some(group)),
+        ["bench", "--only", group] => bench::bench(matches!(group, "sb3" | "gymnasium"), Some(group)),
         ["bench", "--no-sb3"] => bench::bench(false, None),
         ["starters", ref names @ ..] => bench::starters(names),
         ["verdicts"] => bench::verdicts(),

@@ -27,6 +27,7 @@ mod seam;
 pub(crate) mod seed_ranges;
 mod session;
 pub mod several;
+pub mod stepping;
 pub mod stop;
 mod supervise;
 mod supervised;
